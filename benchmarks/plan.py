@@ -49,6 +49,7 @@ FAMILIES = (
     Family("backward", 2, both("backward"), ("remote_add", "retained", "training_loop")),
     Family("nested", 4, both("nested"), ("chain_of_8",)),
     Family("four_ranks", 4, both("four_ranks"), ("pair", "ring", "trainers")),
+    Family("groups", 8, {"mpigrad": "groups"}, ("loop", "tree", "loop_backward", "tree_backward")),
     Family("parameter_server", 4, both("parameter_server"), ("step",), budget=1.0),
     Family("pipeline", 3, both("pipeline"), ("step",)),
     Family("torch_calls", 2, both("calls"), ("small_in_context",), tensors="torch"),

@@ -66,7 +66,8 @@ TASKS = {
         "mpigrad.distributed.rpc mpigrad.distributed.rpc.functions mpigrad.multiprocessing",
     ),
     "Call functions on other workers": (
-        "mpigrad.distributed.rpc.rpc_sync mpigrad.distributed.rpc.rpc_async mpigrad.futures.Future mpigrad.futures.wait_all",
+        "mpigrad.distributed.rpc.rpc_sync mpigrad.distributed.rpc.rpc_async mpigrad.futures.Future mpigrad.futures.wait_all "
+        "mpigrad.distributed.rpc.WorkerGroup",
         "mpigrad.futures mpigrad.jit",
     ),
     "Hold objects on other workers": (

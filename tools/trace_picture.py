@@ -33,9 +33,13 @@ class Stage(nn.Module):
 
 
 def step(stages: list[rpc.RRef[Stage]], x: mpigrad.Tensor) -> None:
-    """One step in which two workers use the same tensor, so that their gradients for it must be added on this worker."""
+    """One step in which two workers use the same tensor, so that their gradients for it must be added on this worker.
+
+    The result of a third call is not used: that its gradients will not come is found out by the reach phase.
+    """
     with dist_autograd.context() as context_id:
         hidden = x.exp()
+        stages[0].rpc_sync().forward(hidden)
         one, two = (stage.rpc_async().forward(hidden) for stage in stages)
         dist_autograd.backward(context_id, [(one.wait() * two.wait()).sum()])
 

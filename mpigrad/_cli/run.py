@@ -40,6 +40,9 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
         "--heartbeat", type=float, default=0.0, metavar="SECONDS", help="also lose ranks that are silent for so long"
     )
     parser.add_argument("--option", action="append", default=[], metavar="OPT", help="an option for mpiexec (repeatable)")
+    parser.add_argument(
+        "--stage", action="store_true", help="copy the Python environment to $TMPDIR (or /tmp) of each node, import from there"
+    )
     parser.add_argument("--show", action="store_true", help="print the launcher's command instead of running it")
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
     parser.add_argument("script", nargs="?", metavar="SCRIPT", help="a Python file, or a module after -m")
@@ -90,7 +93,8 @@ def run(args: argparse.Namespace) -> int:
         variables |= {SURVIVE: "1", SURVIVORS: "" if args.show else tempfile.mkdtemp(prefix="mpigrad-")}
     if args.heartbeat:
         variables[HEARTBEAT] = str(args.heartbeat)
-    program = rank_program(*script, *args.arguments)
+    staged = ["--stage"] if args.stage else []
+    program = rank_program(*staged, *script, *args.arguments)
     job = job_for(launcher, ranks, program, tagged=args.prefix, options=options, variables=variables)
     if args.show:
         print(shlex.join(job.command))

@@ -58,6 +58,8 @@ cdef class Worker:
 
     cpdef bint serves(self) except? -1
 
+cpdef maker_of(number)
+
 cpdef Worker this_worker()
 
 cpdef _walk(DistAutogradContext context)

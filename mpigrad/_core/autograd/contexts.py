@@ -32,7 +32,7 @@ from mpigrad._tensor import Tensor
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
-from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._protocol.message import MAX_WORKERS, MessageType
 
 from ..engine import add_in_order, as_array, check_hook_results
 from ..future import Future, set_carry_hook
@@ -263,8 +263,24 @@ class Sink:
 
 
 # -- all contexts of a worker ------------------------------------------------------------------------------------------
-LOCAL_BITS = 48
+_FEW, _FEW_BITS, _MANY_BITS, _MANY = 1 << 14, 48, 38, 1 << 62
 _REMEMBERED = 1 << 12  # released ids above the floor per worker; no message is this late
+
+
+def first_id(worker_id: int) -> int:
+    """The first id of contexts and messages of a worker: its number in the bits from 48 on, as in PyTorch, or, from worker 16,384
+    on, in those from 38 on, with bit 62 set."""
+    return worker_id << _FEW_BITS if worker_id < _FEW else _MANY | worker_id << _MANY_BITS
+
+
+def last_id(worker_id: int) -> int:
+    """The last id of contexts and messages of a worker."""
+    return first_id(worker_id) | ((1 << (_FEW_BITS if worker_id < _FEW else _MANY_BITS)) - 1)
+
+
+def maker_of(number: int) -> int:
+    """The worker that made the id of a context or message."""
+    return (number ^ _MANY) >> _MANY_BITS if number & _MANY else number >> _FEW_BITS
 
 
 class _Current(threading.local):
@@ -280,17 +296,17 @@ class Container:
     """All contexts of one worker."""
 
     def __init__(self, worker_id: int) -> None:
-        if not 0 <= worker_id < 1 << 16:
-            raise RuntimeError(f"worker_id needs to be in the range [0, {(1 << 16) - 1}], got {worker_id}")
+        if not 0 <= worker_id < MAX_WORKERS:
+            raise RuntimeError(f"worker_id needs to be in the range [0, {MAX_WORKERS - 1}], got {worker_id}")
         self.worker_id = worker_id
         self.contexts: dict[int, DistAutogradContext] = {}
         self._lock = Mutex()
-        start = worker_id << LOCAL_BITS
+        start = first_id(worker_id)
         self._next = start
         self._floors = {worker_id: start}  # worker id -> floor: its contexts below are all released
         self._released: dict[int, dict[int, None]] = {}  # worker id -> released context ids above its floor, in order of release
         self._message_ids = itertools.count(start)
-        self.max_id = start | ((1 << LOCAL_BITS) - 1)
+        self.max_id = last_id(worker_id)
         self.new_message_id = self._message_ids.__next__
 
     def new_context(self) -> DistAutogradContext:
@@ -338,7 +354,7 @@ class Container:
         self._lock.acquire()
         try:
             found = self.contexts.pop(context_id, None)
-            maker = context_id >> LOCAL_BITS
+            maker = maker_of(context_id)
             if maker == self.worker_id:  # the release tells other workers the new floor
                 self._raise_own_floor()
             else:
@@ -353,7 +369,7 @@ class Container:
 
     def made_by(self, worker_id: int) -> list[int]:
         """The ids of contexts on this worker that another worker created."""
-        return [context_id for context_id in list(self.contexts) if context_id >> LOCAL_BITS == worker_id]
+        return [context_id for context_id in list(self.contexts) if maker_of(context_id) == worker_id]
 
     def forget_maker(self, worker_id: int) -> None:
         """Drop the floor of a lost worker: a new incarnation numbers its contexts from the start."""
@@ -363,10 +379,10 @@ class Container:
 
     def floor_of(self, context_id: int) -> int:
         """The known floor of the worker that created a context."""
-        return self._floors.get(context_id >> LOCAL_BITS, 0)
+        return self._floors.get(maker_of(context_id), 0)
 
     def _was_released(self, context_id: int) -> bool:
-        maker = context_id >> LOCAL_BITS
+        maker = maker_of(context_id)
         if maker == self.worker_id:  # not in `contexts`, so it was released or never existed
             return True
         return context_id < self._floors.get(maker, 0) or context_id in self._released.get(maker, ())
@@ -592,7 +608,7 @@ def worker_left(worker: Worker, rank: int) -> None:
         release(worker, context_id, rank)
     worker.container.forget_maker(rank)
     for context in list(worker.container.contexts.values()):
-        maker = context.context_id >> LOCAL_BITS
+        maker = maker_of(context.context_id)
         if maker != worker.worker_id and maker not in context.known_workers and maker not in worker.agent.gone:
             context.known_workers.add(maker)
             worker.agent.request_with_retries(maker, _KNOW, b"", context.context_id)
@@ -639,7 +655,7 @@ def _handle_know(agent: Agent, message: RawMessage) -> None:
 
 def _handle_release(agent: Agent, message: RawMessage) -> None:
     context_id, floor = message.extra, message.extra2
-    if floor and floor >> LOCAL_BITS != context_id >> LOCAL_BITS:
+    if floor and maker_of(floor) != maker_of(context_id):
         raise ValueError(f"malformed message: contexts below {floor} cannot end with context {context_id} of another worker")
     release(agent.autograd, context_id, message.src, floor)
 

@@ -38,7 +38,7 @@ from ..tensor import GuestTensor, wrap
 from .contexts import CURRENT, DistAutogradContext, Running, Worker, init, release, this_worker
 from .graph import Batches, MessageGradients
 from .guests import GuestLeaf, Segment, divide, edge_of_guest, guests_of
-from .holds import ReachState, register_hold, report_failure, tell_abort, tell_reached
+from .holds import ReachState, report_failure, tell_abort, tell_reached
 from .passes import Branch, Pass, decode, encode, make_part, reach
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class RootBranch(Branch):
     def _hold_roots(self, sources: list[Source], grads: list[Any]) -> None:
         with self.context.lock:
             part = make_part(self.worker, self.context, self.pass_, [self.roots, *sources])
-        register_hold(part)  # outside of the lock: on the initiator it starts the reach phase, which takes the lock
+        part.hold()  # outside of the lock: on the initiator it starts the reach phase, which takes the lock
         part.deliver(self.roots, grads)
 
     def take_answer(self, reply: CallFuture) -> CallFuture | None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .passes import JoinedPart, Pass
 
 FAN_OUT = 16
-RANK_SHIFT = 44  # a pass id: the initiator's rank, a counter, three flags
+RANK_SHIFT = 39  # a pass id: the initiator's rank in 24 bits, a counter, three flags
 
 _HOLD, _REACHED = int(MessageType.HOLD_AUTOGRAD_REQ), int(MessageType.REACHED_AUTOGRAD)
 _DONE, _FAILED = int(MessageType.DONE_AUTOGRAD), int(MessageType.FAILED_AUTOGRAD)

@@ -25,7 +25,7 @@ cdef class Branch:
     cdef public Worker worker
     cdef public DistAutogradContext context
     cdef public Pass pass_
-    cdef public object ended, error, on_end, pending, requester
+    cdef public object collecting, ended, error, of_part, on_end, pending, requester
     cdef public Mutex lock
     cdef public list answer
 

@@ -10,7 +10,9 @@ plain arrays for one send function, contains only the message id. A sparse gradi
 With `create_graph=True` gradients have a graph themselves; then the message is recorded like any other message with tensors, and
 contains which of its gradients require grad.
 
-Send functions that share nodes wait for each other in a `JoinedPart`. The reach phase finds out how many gradients will arrive:
+Send functions that share nodes wait for each other in a `JoinedPart`. If the gradients of all of them arrive, as when a worker
+has sent a tensor to several others and their results came back to it, the part runs at once. If some are missing when a branch
+that brought others ends, the worker registers a hold with the initiator, and the reach phase finds out how many will arrive:
 it traverses the local graph from some sources down to the recv functions, and asks their senders to continue from the matching
 send functions; a worker answers when all the workers that it has asked have answered. The graph below given roots never changes,
 so the marks are kept in the context under the id of the reach phase, for later passes from the same roots. `holds.py` has the
@@ -20,6 +22,8 @@ Invariants
 - `pending` of a branch counts unanswered messages, plus one while the branch's own work runs. At 0 the branch ends, once.
 - A branch does not wait for gradients that are held in a joined part, or two branches could wait for each other (deadlock).
   Instead, the initiator knows of the hold before the branch ends.
+- The branch of a part that holds gradients waits for those of others. So it registers the parts to which it brings gradients at
+  once; other branches do so when all their messages are answered.
 - User code (custom functions, hooks) never runs on a thread that waits for something else.
 """
 
@@ -351,6 +355,9 @@ register_handler(_REACH, _handle_reach)
 
 
 # -- joined parts ------------------------------------------------------------------------------------------------------
+HOLDING, COLLECTED, COMPLETE = range(3)
+
+
 class _Delivery(NamedTuple):
     source: Source
     grads: list[Any]
@@ -359,10 +366,11 @@ class _Delivery(NamedTuple):
 class JoinedPart:
     """A part of this worker's graph in which gradients of several sources must be added in one pass.
 
-    When the first gradient for such a part arrives, the worker registers a *hold* with the initiator of the pass. From then on
-    the initiator waits for this part too, and the branch that brought the gradient can be answered at once, so that no branch
-    waits for gradients of another branch. When the reach phase is over, the part knows which of its sources will get gradients
-    in this pass. It runs nodes as these arrive, and reports when it is done.
+    At first it *collects*: if the gradients of all sources arrive before a branch that brought some of them ends, no more can
+    come, and the branch that brought the last ones runs the part as its own work. Otherwise the worker registers a *hold* with
+    the initiator of the pass before the branch ends. From then on the initiator waits for this part too, and the branch can be
+    answered, so that no branch waits for gradients of another branch. When the reach phase is over, the part knows which of its
+    sources will get gradients in this pass. It runs nodes as these arrive, and reports when it is done.
 
     Gradients are queued in `_waiting`; one thread at a time runs them, without holding the lock, so that parts never wait for
     each other's locks. Nothing runs, and there is no task, until the reach phase is over.
@@ -370,6 +378,7 @@ class JoinedPart:
 
     __slots__ = (
         "_aborted",
+        "_collecting",
         "_entries",
         "_lock",
         "_missing",
@@ -381,6 +390,7 @@ class JoinedPart:
         "_user_code",
         "_waiting",
         "branch",
+        "holding",
         "registered",
         "relay",
         "sources",
@@ -388,11 +398,13 @@ class JoinedPart:
 
     def __init__(self, branch: Branch, sources: list[Source]) -> None:
         self.branch, self.sources = branch, sources  # the branch ends when the part has run or was dropped
-        branch.on_end = self._report
+        branch.on_end, branch.of_part = self._report, True
         self.registered = Future()  # completes when the initiator has accepted or refused this part
         self.relay: Relay | None = None  # where its hold is counted; None on the initiator
         self._waiting: list[_Delivery] = []
-        self._missing: set[Source] = set()  # sources whose gradients have not arrived
+        self._missing: set[Source] = set(sources)  # sources whose gradients have not arrived
+        self._collecting = True  # no hold is registered: the part may run without the initiator
+        self.holding = False  # a hold is registered or being registered
         self._sink = Sink(branch.context, branch.pass_.F, branch.pass_.discard)
         self._task: GraphTask | None = None
         self._entries: dict[Source, Any] = {}  # where gradients of sources with guests enter
@@ -400,6 +412,54 @@ class JoinedPart:
         self._running = self._over = self._aborted = self._settled = False
         self._user_code = any(source.runs_user_code() for source in sources)
         tell(INSTRUMENTS.active, "part_held", branch.worker, self)
+
+    # -- without the initiator -------------------------------------------------------------------------------------------
+    def collect(self, source: Source, grads: list[Any]) -> int:
+        """Add the gradients of one source if the part collects. Returns COLLECTED; or COMPLETE for the last ones, after which the
+        caller runs the part; or HOLDING if a hold is registered, so that `deliver` must be used.
+        """
+        with self._lock:
+            if not self._collecting:
+                return HOLDING
+            if self._over:  # the pass has failed
+                return COLLECTED
+            if source not in self._missing:
+                raise self._unexpected(source)
+            self._missing.discard(source)
+            self._waiting.append(_Delivery(source, grads))
+            if self._missing:
+                return COLLECTED
+            self._collecting, self._over, self._settled = False, True, True
+            return COMPLETE
+
+    def hold(self) -> None:
+        """Register a hold with the initiator, if this has not been done and the part still lacks gradients."""
+        with self._lock:
+            first = self._collecting and not self._over
+            self._collecting = False
+            self.holding = self.holding or first
+        if first:
+            register_hold(self)
+
+    def run_collected(self) -> Batches:
+        """Run the part with the gradients of all its sources; returns those of recv functions."""
+        branch = self.branch
+        pass_ = branch.pass_
+        self._leave_context()
+        branch.on_end, branch.ended = None, True
+        branch.worker.live.discard(branch)
+        counts, entries = merged_counts(self.sources)
+        task = GraphTask(pass_.F, counts, pass_.keep, self._sink, pass_.captures)
+        task.ordered = {} if _Chosen.deterministic else None
+        for source, grads in self._waiting:
+            source.ran[pass_.id] = None  # a part that later sends make of its nodes does not wait for it
+            source.feed(task, grads, entries.get(source))
+        pass_.run_task(task, user_code=True)
+        tell(INSTRUMENTS.active, "part_done", branch.worker, self)
+        return self._sink.outgoing
+
+    def _unexpected(self, source: Source) -> RuntimeError:
+        return RuntimeError(f"pass {self.branch.pass_.id} brought unexpected gradients for message {source.message_id}")
 
     # -- messages of the initiator ---------------------------------------------------------------------------------------
     def accept(self, reach: ReachState) -> None:
@@ -418,7 +478,8 @@ class JoinedPart:
         branch = self.branch
         reached = branch.context.reached.get(reach_id, set())
         with self._lock:
-            if self._task is None:  # the answer to HOLD and REACHED may both say that the reach phase is over
+            # the answer to HOLD and REACHED may both say so; while this part collects, REACHED is meant for others of this worker
+            if self._task is None and not self._collecting:
                 expected = [each for each in self.sources if each.message_id is None or each.message_id in reached]
                 pass_ = branch.pass_
                 self._missing = set(expected)
@@ -461,7 +522,7 @@ class JoinedPart:
     def _run(self, task: GraphTask, source: Source, grads: list[Any]) -> None:
         branch = self.branch
         if source not in self._missing:
-            raise RuntimeError(f"pass {branch.pass_.id} brought unexpected gradients for message {source.message_id}")
+            raise self._unexpected(source)
         self._missing.discard(source)
         source.feed(task, grads, self._entries.get(source))
         branch.pass_.run_task(task, user_code=True)
@@ -508,10 +569,12 @@ class Branch:
 
     __slots__ = (
         "answer",
+        "collecting",
         "context",
         "ended",
         "error",
         "lock",
+        "of_part",
         "on_end",
         "pass_",
         "pending",
@@ -525,6 +588,8 @@ class Branch:
         self.answer: list[MessageGradients] = []
         self.error: BaseException | None = None
         self.pending, self.ended = 1, False
+        self.of_part = False  # runs a part that holds gradients: ends only when other gradients have arrived
+        self.collecting: dict[JoinedPart, None] | None = None  # parts to which it brought gradients and that lacked others then
         self.lock = Mutex()
         self.on_end: Callable[[Branch], None] | None = None
         worker.live.add(self)
@@ -557,10 +622,10 @@ class Branch:
             source = parts.source_for(gradients.message_id, gradients.grads)
             if parts.claim_independent(source, pass_.id):
                 outgoing = pass_.run(context, source, gradients.grads)
-                if outgoing:
-                    self._sort(outgoing, batch, elsewhere)
             else:
-                self._hold(source, gradients.grads)
+                outgoing = self._hold(source, gradients.grads)
+            if outgoing:
+                self._sort(outgoing, batch, elsewhere)
         return elsewhere
 
     def route(self, outgoing: Batches) -> Batches:
@@ -590,13 +655,36 @@ class Branch:
         return agent is not None and agent.defer(partial(_run_within, self.context, run))
 
     # -- joined parts --------------------------------------------------------------------------------------------------
-    def _hold(self, source: Source, grads: list[Any]) -> None:
-        """Hold gradients in a joined part until the other sources of the part have theirs."""
-        part, new = find_part(self.worker, self.context, self.pass_, source)
-        if new:
-            register_hold(part)
-        part.deliver(source, grads)
-        if not part.registered.done():  # the branch must not end before the initiator knows of the part
+    def _hold(self, source: Source, grads: list[Any]) -> Batches:
+        """Hold gradients in a joined part until the other sources of the part have theirs; if all have, run it."""
+        part = find_part(self.worker, self.context, self.pass_, source)
+        state = part.collect(source, grads)
+        if state == COMPLETE:
+            return part.run_collected()
+        if state == HOLDING:
+            part.deliver(source, grads)
+        elif not self.of_part:
+            with self.lock:
+                if self.collecting is None:
+                    self.collecting = {}
+                self.collecting[part] = None
+            return {}
+        part.hold()
+        self._wait_for_hold(part)
+        return {}
+
+    def _register_holds(self, parts: Iterable[JoinedPart]) -> None:
+        """When all other work is done: register the parts that lack gradients, or drop them if the pass has failed here."""
+        for part in parts:
+            if self.error is not None:
+                part.abort()
+            else:
+                part.hold()
+                self._wait_for_hold(part)
+
+    def _wait_for_hold(self, part: JoinedPart) -> None:
+        """The branch must not end before the initiator knows of the part."""
+        if part.holding and not part.registered.done():
             with self.lock:
                 self.pending += 1
             part.registered._add(self._part_registered)
@@ -666,15 +754,23 @@ class Branch:
         report_failure(self.worker, self.pass_, error)
 
     def settle(self) -> None:
-        """Decrement `pending`; at 0 the branch ends."""
+        """Decrement `pending`; at 0 the branch ends, after it has registered the parts that lack gradients."""
         self.lock.acquire()
         try:
             self.pending -= 1
             if self.pending:
                 return
-            self.ended = True
+            collecting, self.collecting = self.collecting, None
+            if collecting is None:
+                self.ended = True
+            else:
+                self.pending = 1
         finally:
             self.lock.release()
+        if collecting is not None:
+            self._register_holds(collecting)
+            self.settle()
+            return
         self.worker.live.discard(self)
         self._end()
 
@@ -714,16 +810,16 @@ def _run_within(context: DistAutogradContext, run: Callable[[], None]) -> None:
         run()
 
 
-def find_part(worker: Worker, context: DistAutogradContext, pass_: Pass, source: Source) -> tuple[JoinedPart, bool]:
-    """The joined part of a pass to which `source` belongs, and whether it is new."""
+def find_part(worker: Worker, context: DistAutogradContext, pass_: Pass, source: Source) -> JoinedPart:
+    """The joined part of a pass to which `source` belongs; a new one if there is none."""
     with context.lock:
         joined = context.joined.get(pass_.id, {})
         found = joined.get(source)
         if found is not None:
-            return found, False
+            return found
         # sends during the pass may have joined more sources to the part; parts that already exist are not changed
         sources = [each for each in context.parts.joined_with(source) if each not in joined]
-        return make_part(worker, context, pass_, sources), True
+        return make_part(worker, context, pass_, sources)
 
 
 def make_part(worker: Worker, context: DistAutogradContext, pass_: Pass, sources: list[Source]) -> JoinedPart:

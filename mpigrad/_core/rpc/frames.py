@@ -19,6 +19,8 @@ from mpigrad.distributed.rpc._protocol.message import (
     LENGTH_OFFSET,
     MODE_OFFSET,
     TRANSFERS_OFFSET,
+    WIRE_VERSION,
+    other_version,
 )
 
 _unpack = HEADER.unpack_from
@@ -53,7 +55,10 @@ def read_header(frame: Any) -> Header:
     """The header of a received frame."""
     if len(frame) < HEADER.size:
         raise ValueError(f"malformed message: {len(frame)} bytes are too few for a header of {HEADER.size}")
-    return _tuple(Header, _unpack(frame))
+    *fields, version = _unpack(frame)
+    if version != WIRE_VERSION:
+        raise ValueError(other_version(version))
+    return _tuple(Header, fields)
 
 
 # Single fields, for code that does not need the whole header.
@@ -111,7 +116,7 @@ def pack_header(
     """Build the bytes of a header; `length` is the length of the whole frame."""
     return _pack(
         kind, mode, flags, epoch, transfers, src, length, name_length, meta_length, tag, call_id, context_id, message_id,
-        extra, extra2,
+        extra, extra2, WIRE_VERSION,
     )  # fmt: skip
 
 

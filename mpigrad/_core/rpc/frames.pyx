@@ -20,7 +20,7 @@ import ctypes
 
 import numpy
 
-from mpigrad.distributed.rpc._protocol.message import HEADER, HEADER_SIZE, LENGTH_OFFSET
+from mpigrad.distributed.rpc._protocol.message import HEADER, HEADER_SIZE, LENGTH_OFFSET, WIRE_VERSION, other_version
 
 cdef extern from *:
     """
@@ -32,7 +32,8 @@ cdef extern from *:
         uint32_t src, length, name_length, meta_length;
         uint64_t tag;
         int64_t call_id, context_id, message_id, extra, extra2;
-        char padding[8];
+        uint8_t version;
+        char padding[7];
     } mpigrad_Fields;
     #pragma pack(pop)
     #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -47,10 +48,13 @@ cdef extern from *:
         unsigned int src, length, name_length, meta_length
         unsigned long long tag
         long long call_id, context_id, message_id, extra, extra2
+        unsigned char version
     bint LITTLE_ENDIAN "mpigrad_LITTLE_ENDIAN"
 
 if not LITTLE_ENDIAN or HEADER.size != sizeof(Fields):
     raise ImportError("headers of frames cannot be read in C on this machine: set MPIGRAD_COMPILED=0")
+
+cdef unsigned char VERSION = WIRE_VERSION
 
 
 @cython.final
@@ -67,6 +71,8 @@ cpdef Header read_header(frame):
     if PyByteArray_GET_SIZE(frame) < <Py_ssize_t>sizeof(Fields):
         raise ValueError(f"malformed message: {len(frame)} bytes are too few for a header of {sizeof(Fields)}")
     memcpy(&fields, PyByteArray_AS_STRING(frame), sizeof(Fields))
+    if fields.version != VERSION:
+        raise ValueError(other_version(fields.version))
     cdef Header header = Header.__new__(Header)
     header.kind, header.mode, header.flags, header.epoch = fields.kind, fields.mode, fields.flags, fields.epoch
     header.transfers, header.src, header.length, header.tag = fields.transfers, fields.src, fields.length, fields.tag
@@ -131,7 +137,7 @@ def pack_header(
     fields.kind, fields.mode, fields.flags, fields.epoch, fields.transfers = kind, mode, flags, epoch, transfers
     fields.src, fields.length, fields.name_length, fields.meta_length = src, length, name_length, meta_length
     fields.tag, fields.call_id, fields.context_id, fields.message_id = tag, call_id, context_id, message_id
-    fields.extra, fields.extra2 = extra, extra2
+    fields.extra, fields.extra2, fields.version = extra, extra2, VERSION
     return PyBytes_FromStringAndSize(<char *>&fields, sizeof(Fields))
 
 
@@ -148,7 +154,7 @@ cpdef bytes build_frame(
     fields.src, fields.length = src, <unsigned int>length
     fields.name_length, fields.meta_length = <unsigned int>name_length, <unsigned int>meta_length
     fields.call_id, fields.context_id, fields.message_id = call_id, context_id, message_id
-    fields.extra, fields.extra2 = extra, extra2
+    fields.extra, fields.extra2, fields.version = extra, extra2, VERSION
     cdef bytes frame = PyBytes_FromStringAndSize(NULL, length)
     cdef char *place = PyBytes_AS_STRING(frame)
     memcpy(place, &fields, sizeof(Fields))

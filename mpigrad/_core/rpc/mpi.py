@@ -694,6 +694,10 @@ class MPITransport(Transport):
         """Restart with the first `allgather`: the requests of an interrupted `init_rpc` are reused, not repeated."""
         self._gathered = 0
 
+    def forget_gathers(self) -> None:
+        """Free what the all-gathers of a start have received, once it is over: some 250 bytes for each rank."""
+        self._gathers, self._gathered = [], 0
+
     def close(self, clean: bool) -> None:
         self._close_ring()
         if not clean:

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 # -- reference counting ----------------------------------------------------------------------------------------------
 _DELETE = int(MessageType.RREF_USER_DELETE)
-_LOCAL_BITS = 48
+_LOCAL_BITS = 39  # with 24 bits for the worker: positive numbers of 64 bits
 ORPHAN = -1  # the parent of a fork whose parent has left
 _numbers = itertools.count(0)  # for dynamic worlds, process-wide: forks of an RRef may outlive the incarnation that created it
 

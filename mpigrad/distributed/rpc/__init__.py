@@ -16,6 +16,8 @@ from . import options as options
 from . import rref_proxy as rref_proxy  # registers the proxy class with RRef when imported
 from ._agent.current import set_agent
 from ._agent.gil_waits import enable_gil_profiling as enable_gil_profiling
+from ._group.errors import GroupError
+from ._group.worker_group import WorkerGroup
 from ._protocol.errors import WorkerLostError
 from ._protocol.worker_info import WorkerInfo, check_name
 from ._rref.in_files import _disable_jit_rref_pickle, _enable_jit_rref_pickle
@@ -48,10 +50,12 @@ from .server_process_global_profiler import _server_process_global_profile as _s
 
 __all__ = [
     "BackendType",
+    "GroupError",
     "MPIRpcBackendOptions",
     "RRef",
     "RpcBackendOptions",
     "TensorPipeRpcBackendOptions",
+    "WorkerGroup",
     "WorkerInfo",
     "WorkerLostError",
     "get_rpc_timeout",

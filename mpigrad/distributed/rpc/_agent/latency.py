@@ -32,6 +32,12 @@ class Latency:
         """Drop a sampled call that failed or timed out."""
         self._began.pop(call_id, None)
 
+    def lowest(self) -> float:
+        """The latency of the fastest calls in seconds: the lowest bucket with a tenth of all calls; 0.0 if there are none."""
+        counts = sorted(self._counts.items())
+        enough = sum(count for _, count in counts) / 10
+        return next(((1 << bucket) * 0.75e-6 for bucket, count in counts if count >= enough), 0.0)
+
     def histogram(self) -> dict[str, int]:
         """The number of sampled calls per bucket; `<64us` counts those between 32 and 64 microseconds."""
         return {f"<{1 << bucket}us": count for bucket, count in sorted(self._counts.items())}

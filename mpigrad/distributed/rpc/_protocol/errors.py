@@ -39,7 +39,7 @@ class RemoteTraceback(Exception):
 
 def pack_error(worker: WorkerInfo, error: BaseException) -> bytes:
     """Encode an exception: the exception itself if it can be pickled, and always its text."""
-    return pickle.dumps((_pickled(error), type(error).__name__, _cut(_safe_str(error)), _text(worker, error)), 5)
+    return pickle.dumps((_pickled(error), type(error).__name__, _cut(safe_str(error)), _text(worker, error)), 5)
 
 
 def print_error(worker: WorkerInfo, error: BaseException) -> None:
@@ -49,7 +49,7 @@ def print_error(worker: WorkerInfo, error: BaseException) -> None:
 
 
 def _text(worker: WorkerInfo, error: BaseException) -> str:
-    message = _safe_str(error)
+    message = safe_str(error)
     shown = _safe_repr(error) if len(message) <= LONGEST_TEXT else f"{type(error).__name__}({_cut(message)!r})"
     return f"On {worker}:\n{_cut(shown)}\n{_traceback(error)}"
 
@@ -92,7 +92,8 @@ def _safe_repr(error: BaseException) -> str:
         return f"<{type(error).__name__} whose repr fails>"
 
 
-def _safe_str(error: BaseException) -> str:
+def safe_str(error: BaseException) -> str:
+    """The text of an exception, whose class may fail to make it."""
     try:
         return str(error)
     except Exception:
@@ -178,7 +179,7 @@ def as_runtime_error(error: BaseException) -> BaseException:
         cls: Any = type(error)
         made = _remake(_derived(cls, (), (RuntimeError,)), _arguments(error), dict(error.__dict__))
     except Exception:
-        made = RuntimeError(f"{type(error).__name__}: {_safe_str(error)}")
+        made = RuntimeError(f"{type(error).__name__}: {safe_str(error)}")
         made.__cause__ = error
         return made
     for name in ("__cause__", "__context__", "__traceback__"):

@@ -67,14 +67,23 @@ OPERATOR_CALL = int(MessageType.SCRIPT_CALL)
 
 NAMES = {int(kind): kind.name for kind in MessageType}
 
+WIRE_VERSION = 2  # of frames and of the ids in them; all workers of a world must have the same
+MAX_WORKERS = 1 << 24  # ids of contexts, messages, RRefs and passes have room for so many
+
 # type, mode, flags, epoch of the receiver, number of transfers that follow, rank of the sender, length of this frame,
 # length of the function, length of meta, first tag of the transfers, call id, context id, autograd message id, two
-# fields that are free for the type (RRef and fork ids). A multiple of 16 bytes, for the alignment of array data.
-HEADER = struct.Struct("<BBHHHIIIIQqqqqq8x")
+# fields that are free for the type (RRef and fork ids), WIRE_VERSION. A multiple of 16 bytes, for the alignment of array data.
+HEADER = struct.Struct("<BBHHHIIIIQqqqqqB7x")
 HEADER_SIZE = HEADER.size
 TRANSFER = struct.Struct("<Q")
 KIND_OFFSET, MODE_OFFSET, FLAGS_OFFSET, EPOCH_OFFSET, TRANSFERS_OFFSET, LENGTH_OFFSET = 0, 1, 2, 4, 6, 12
 LENGTH = struct.Struct("<I")
+
+
+def other_version(version: int) -> str:
+    """The text of the error for a frame of another version; 0 stands for versions that did not write it."""
+    return f"a frame of wire version {version or 1}, but this worker has {WIRE_VERSION}: all workers need the same mpigrad"
+
 
 # How the payload is encoded (field "mode").
 EMPTY = 0  # no arguments; None as a result

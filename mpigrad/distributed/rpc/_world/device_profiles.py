@@ -16,17 +16,34 @@ from mpigrad.distributed._gpu.detection import cuda_aware_chosen
 
 from .._agent.device_agent import DeviceAgent
 from .._agent.device_maps import Profile, check_profiles, devices_in_use, profile_of, reverse_maps
+from .._protocol.message import WIRE_VERSION
 
 logger = logging.getLogger(__name__)
 
 _PART = 240  # bytes per all-gather, which is limited to small records; longer profiles take several rounds
 _MARK = b"\0gpu"
+_VERSION_MARK = b"\0wire"
+_VERSION = _VERSION_MARK + str(WIRE_VERSION).encode()
 
 
 def gather_names(name: str, options: Any, transport: Transport, deadline: float) -> tuple[list[str], bool]:
     """The names of all workers by rank, and whether any of them uses GPUs."""
-    told = transport.allgather(name.encode() + (_MARK if profile_of(options) else b""), deadline)
+    told = [_without_version(*each) for each in enumerate(transport.allgather(start_record(name, options), deadline))]
     return [each.removesuffix(_MARK).decode() for each in told], any(each.endswith(_MARK) for each in told)
+
+
+def start_record(name: str, options: Any) -> bytes:
+    """What a worker tells all others when it starts: its name, whether it uses GPUs, and the version of its frames."""
+    return name.encode() + (_MARK if profile_of(options) else b"") + _VERSION
+
+
+def _without_version(rank: int, record: bytes) -> bytes:
+    if not record.endswith(_VERSION):
+        version = record.rpartition(_VERSION_MARK)[2].decode(errors="replace") if _VERSION_MARK in record else "1"
+        raise RuntimeError(
+            f"rank {rank} has wire version {version}, but this worker has {WIRE_VERSION}: all workers need the same mpigrad"
+        )
+    return record.removesuffix(_VERSION)
 
 
 def gather_profiles(

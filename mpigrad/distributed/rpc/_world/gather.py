@@ -1,6 +1,8 @@
-"""All-gather of Python objects between workers, made of calls: one worker, the leader, collects and then tells the followers.
+"""All-gather of Python objects between workers, made of calls: up a tree to one worker, the leader, and down again.
 
-The workers that take part are given by name; the first in alphabetical order is the leader. A gather is identified by its
+The workers that take part are given by name; the first in alphabetical order is the leader. The worker at place `i` of this order
+collects the objects of the workers at `FAN_OUT * i + 1` to `FAN_OUT * i + FAN_OUT`, its followers, which have collected those of
+their own followers. So no worker sends or receives more than FAN_OUT messages in each direction. A gather is identified by its
 workers and a number. Each worker counts this number itself, so all must make their gathers in the same order.
 """
 
@@ -9,6 +11,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._core.future import Future
@@ -21,12 +25,17 @@ if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
 
 
+FAN_OUT = 16
+
+
 class _Gather:
-    """One gather on one worker: the objects received so far and the future of all of them."""
+    """One gather on one worker: the objects received so far, the future of those of its part of the tree, and of all of them."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Any] = {}
-        self.result = Future()
+        self.names: list[str] = []  # who takes part; empty until this worker does
+        self.expected = -1  # the number of objects of this worker's part; unknown until it takes part itself
+        self.collected, self.result = Future(), Future()
 
 
 class _Gathers:
@@ -57,28 +66,51 @@ def all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TI
             raise agent.gone_error(info.id)
     seconds = agent.rpc_timeout if timeout == UNSET_RPC_TIMEOUT else timeout
     gathers = _of(agent)
-    group = ",".join(names)
+    group = blake2b(",".join(names).encode(), digest_size=16).hexdigest()
     with gathers.lock:  # all workers count the gathers of a group, so equal numbers mean the same gather
         gathers.counts[group] += 1
         key = f"{gathers.counts[group]}:{group}"
     try:
-        if names[0] == agent.info.name:
-            return _lead(agent, gathers, key, names, obj, seconds)
-        agent.call_sync(agent.find(names[0]).id, _to_leader, (key, agent.info.name, obj, names), None, seconds)
-        return _await(agent, gathers, key, names, seconds)
+        return _take_part(agent, gathers, key, names, obj, seconds)
     finally:
         with gathers.lock:
             gathers.open.pop(key, None)
 
 
-def _lead(agent: Agent, gathers: _Gathers, key: str, names: list[str], obj: Any, seconds: float) -> dict[str, Any]:
-    _to_leader(key, agent.info.name, obj, names)
-    objects = _await(agent, gathers, key, names, seconds)
-    told = [
-        (name, agent.call(agent.find(name).id, _to_follower, (key, objects), None, seconds))
-        for name in names
-        if name != agent.info.name
-    ]
+def _take_part(agent: Agent, gathers: _Gathers, key: str, names: list[str], obj: Any, seconds: float) -> dict[str, Any]:
+    """Collect the objects of this worker's part, send them to the worker above, get all objects, send them to those below."""
+    place, gather = names.index(agent.info.name), gathers.get(key)
+    part = _part(place, len(names))
+    with gathers.lock:
+        gather.names, gather.expected = names, len(part)
+    _collect(key, {agent.info.name: obj})
+    _await(agent, gather.collected, seconds, lambda: [names[i] for i in part if names[i] not in gather.objects])
+    if place:
+        above = names[(place - 1) // FAN_OUT]
+        agent.call_sync(agent.find(above).id, _collect, (key, gather.objects), None, seconds)
+        objects = _await(agent, gather.result, seconds, lambda: names[:1])
+    else:
+        objects = {name: gather.objects[name] for name in names}
+    _tell(agent, key, names[FAN_OUT * place + 1 : FAN_OUT * place + FAN_OUT + 1], objects, seconds)
+    return objects
+
+
+def _part(place: int, count: int) -> list[int]:
+    """The places of a worker and of all workers below it.
+
+    >>> _part(1, 40)[:4], len(_part(0, 40)), _part(20, 40)
+    ([1, 17, 18, 19], 40, [20])
+    """
+    found: list[int] = []
+    first = last = place
+    while first < count:
+        found += range(first, min(last, count - 1) + 1)
+        first, last = FAN_OUT * first + 1, FAN_OUT * last + FAN_OUT
+    return found
+
+
+def _tell(agent: Agent, key: str, followers: list[str], objects: dict[str, Any], seconds: float) -> None:
+    told = [(name, agent.call(agent.find(name).id, _complete, (key, objects), None, seconds)) for name in followers]
     errors = []
     for name, fut in told:
         try:
@@ -90,38 +122,37 @@ def _lead(agent: Agent, gathers: _Gathers, key: str, names: list[str], obj: Any,
             f"Followers {[name for name, _ in errors]} timed out in _all_gather after {seconds:.2f} seconds. "
             f"The first exception is {errors[0][1]}"
         )
-    return objects
 
 
-def _await(agent: Agent, gathers: _Gathers, key: str, names: list[str], seconds: float) -> dict[str, Any]:
-    gather = gathers.get(key)
-    agent.wait(gather.result, time.monotonic() + seconds if seconds else None)
-    if not gather.result.done():
-        missing = sorted(set(names) - set(gather.objects))
-        raise RuntimeError(f"timed out in _all_gather after {seconds:.2f} seconds, waiting for {missing or names[:1]}")
-    return gather.result.value()
+def _await(agent: Agent, fut: Future, seconds: float, missing: Callable[[], list[str]]) -> Any:
+    agent.wait(fut, time.monotonic() + seconds if seconds else None)
+    if not fut.done():
+        raise RuntimeError(f"timed out in _all_gather after {seconds:.2f} seconds, waiting for {missing()}")
+    return fut.value()
 
 
 def _worker_lost(agent: Agent, rank: int) -> None:
     """Fail the gathers that wait for a worker that has left or was lost."""
     info = agent.left.get(rank)
-    for key, gather in list(_of(agent).open.items()):
-        if info is not None and info.name in key.partition(":")[2].split(",") and not gather.result.done():
-            gather.result._set(2, agent.gone_error(rank))
+    for gather in list(_of(agent).open.values()):
+        if info is not None and info.name in gather.names:
+            for fut in (gather.collected, gather.result):
+                if not fut.done():
+                    fut._set(2, agent.gone_error(rank))
 
 
-def _to_leader(key: str, name: str, obj: Any, names: list[str]) -> None:
-    """Runs on the leader: adds the object of one worker."""
+def _collect(key: str, objects: dict[str, Any]) -> None:
+    """Add the objects of a follower and its part, or of this worker. Runs on the worker above."""
     gathers = _of(get_agent())
     gather = gathers.get(key)
     with gathers.lock:
-        gather.objects[name] = obj
-        complete = len(gather.objects) == len(names)
-    if complete and not gather.result.done():
-        gather.result.set_result(dict(gather.objects))
+        gather.objects.update(objects)
+        complete = len(gather.objects) == gather.expected and not gather.collected.done()
+    if complete:
+        gather.collected.set_result(None)
 
 
-def _to_follower(key: str, objects: dict[str, Any]) -> None:
+def _complete(key: str, objects: dict[str, Any]) -> None:
     """Runs on a follower: completes its gather."""
     gather = _of(get_agent()).get(key)
     if not gather.result.done():

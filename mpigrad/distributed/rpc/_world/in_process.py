@@ -22,6 +22,7 @@ from .._agent import current
 from .._agent.device_maps import profile_of
 from .._transport.in_memory import Fate, MemoryNetwork
 from ..options import MPIRpcBackendOptions
+from .device_profiles import start_record
 from .leaving import leave
 from .static import start_static
 
@@ -35,7 +36,8 @@ def in_process_world(
     with current.shared_process():
         agents: list[Agent] = []
         for rank in range(size):
-            network._gathered[rank] = f"worker{rank}".encode()  # agents start one by one, so none can wait for the others
+            # agents start one by one, so none can wait for the others
+            network._gathered[rank] = start_record(f"worker{rank}", MPIRpcBackendOptions())
         for rank in range(size):
             given = MPIRpcBackendOptions(**options)
             profiles = {f"worker{each}": profile_of(given) for each in range(size)} if profile_of(given) else {}

@@ -29,7 +29,8 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
                 assert agent.membership is not None
                 agent.membership.leave(deadline)
             # if deaths are survived, a worker may die after it has told only some others to leave, so that all tell each other
-            clean = agent.gone.keys() <= agent.closing_protocol.left and not agent.transport.reports_losses
+            closing = agent.closing_protocol
+            clean = agent.gone.keys() <= closing.left and not closing.losses and not agent.transport.reports_losses
     except TimeoutError as error:
         leave_mpi_unfinalised()  # MPI_Finalize would wait for the same workers, without a timeout
         raise RuntimeError(f"graceful shutdown did not end within {timeout} s: {error}") from None

@@ -79,11 +79,13 @@ def _join_static(name: str, comm: Any, size: int, options: Any, deadline: float)
     place = _mpi.mpi()._handleof(comm), size
     meeting = _meetings.pop(place, None) or _Meeting(comm, size)
     try:
-        agent = start_static(name, meeting.open(deadline), options, deadline, current.set_agent)
+        transport = meeting.open(deadline)
+        agent = start_static(name, transport, options, deadline, current.set_agent)
     except BaseException as error:
         if isinstance(error, TimeoutError) or not isinstance(error, Exception):
             _meetings[place] = meeting
         raise
+    transport.forget_gathers()
     agent.communicator = meeting.duplicate
     return agent
 

@@ -46,7 +46,7 @@ def start_static(
     `prepare` is called with the agent before its threads start. `known` is not copied: simulated agents share it.
     """
     if known is None:
-        names, with_devices = gather_names(name, options, transport, deadline)
+        names, with_devices = _names(name, options, transport, deadline)
         if profiles is None:
             profiles = _profiles(names, options, transport, deadline) if with_devices else {}
         known = _known(names, transport)
@@ -64,6 +64,14 @@ def _known(names: list[str], transport: Transport) -> Known:
     try:
         return known_workers(names)
     except RuntimeError:
+        transport.close(clean=True)
+        raise
+
+
+def _names(name: str, options: Any, transport: Transport, deadline: float) -> tuple[list[str], bool]:
+    try:
+        return gather_names(name, options, transport, deadline)
+    except RuntimeError:  # another wire version; not a timeout, after which the start can be continued
         transport.close(clean=True)
         raise
 

@@ -103,6 +103,6 @@ def test_initialised_once(context) -> None:
     dist_autograd._init(3)
     with pytest.raises(RuntimeError, match="worker_id: 3, cannot initialize with different worker_id: 4"):
         dist_autograd._init(4)
-    with pytest.raises(RuntimeError, match=r"worker_id needs to be in the range \[0, 65535\]"):
-        dist_autograd._init(1 << 16)
+    with pytest.raises(RuntimeError, match=r"worker_id needs to be in the range \[0, 16777215\]"):
+        dist_autograd._init(1 << 24)
     assert context._context_id() >> 48 == 3

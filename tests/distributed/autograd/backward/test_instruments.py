@@ -71,10 +71,25 @@ def test_a_pass_of_independent_parts(agents, notes) -> None:
     assert notes.seen == [("before_roots", 0), ("after_roots", 0)]
 
 
+def test_a_joined_part_of_which_all_gradients_arrive(agents, notes) -> None:
+    """No reach phase: no worker but those on the way of the gradients gets a message."""
+    a = leaf(1.0, 2.0)
+    with dist_autograd.context() as context_id:
+        y = a * 3
+        loss = (square("worker1", y) + square("worker2", y)).sum()
+        for _ in range(3):
+            dist_autograd.backward(context_id, [loss], retain_graph=True)
+        assert dist_autograd.get_gradients(context_id)[a].tolist() == [108.0, 216.0]
+    points = [point for point, _ in notes.seen]
+    assert points == ["before_roots", "after_roots", "part_held", "part_done"] * 3
+    assert not notes.open
+
+
 def test_a_pass_with_a_joined_part(agents, notes) -> None:
     a = leaf(1.0, 2.0)
     with dist_autograd.context() as context_id:
         y = a * 3
+        square("worker1", y)  # unused: its gradients will not come, which only the reach phase finds out
         dist_autograd.backward(context_id, [(square("worker1", y) + square("worker2", y)).sum()])
         assert dist_autograd.get_gradients(context_id)[a].tolist() == [36.0, 72.0]
     assert notes.seen[:2] == [("before_roots", 0), ("after_roots", 0)]

@@ -7,7 +7,7 @@ import pytest
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
-from mpigrad._core.autograd.contexts import LOCAL_BITS
+from mpigrad._core.autograd.contexts import first_id
 from mpigrad.distributed.rpc._protocol.message import MessageType
 from tests.support.in_memory import acting_as, world_in_memory
 
@@ -58,4 +58,4 @@ def test_calls_that_outlive_their_context_get_their_results() -> None:
 def test_a_release_of_another_workers_contexts_is_refused() -> None:
     with world_in_memory(2, rpc_timeout=10) as agents, acting_as(agents[0]):
         with dist_autograd.context() as context_id, pytest.raises(ValueError, match="malformed message: contexts below"):
-            agents[0].request(1, RELEASE, extra=context_id, extra2=5 << LOCAL_BITS).wait()
+            agents[0].request(1, RELEASE, extra=context_id, extra2=first_id(5)).wait()

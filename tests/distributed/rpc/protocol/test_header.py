@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mpigrad._core.rpc import frames as running
 from mpigrad._core.rpc.payload import parts
-from mpigrad.distributed.rpc._protocol.message import HEADER, HEADER_SIZE
+from mpigrad.distributed.rpc._protocol.message import HEADER, HEADER_SIZE, WIRE_VERSION
 from tests.support.forms import plain_form
 
 PLAIN = plain_form("_core.rpc.frames")
@@ -41,7 +41,7 @@ def test_frames_are_alike_in_both_forms(arguments) -> None:
 def test_headers_are_alike_in_both_forms(fields) -> None:
     named = dict(zip(FIELDS, fields))
     packed = running.pack_header(**named)
-    assert packed == PLAIN.pack_header(**named) == HEADER.pack(*fields)
+    assert packed == PLAIN.pack_header(**named) == HEADER.pack(*fields, WIRE_VERSION)
     for form in (running, PLAIN):
         for frame in (packed, bytearray(packed)):
             assert form.kind_of(frame) == named["kind"] and form.mode_of(frame) == named["mode"]
@@ -58,9 +58,11 @@ def test_a_field_of_an_empty_frame(form, field) -> None:
 
 @given(st.binary(min_size=HEADER_SIZE, max_size=HEADER_SIZE + 20), st.sampled_from([bytes, bytearray]))
 def test_any_bytes_have_a_header(frame, kind) -> None:
+    frame = frame[: HEADER_SIZE - 8] + bytes([WIRE_VERSION]) + frame[HEADER_SIZE - 7 :]
     read = running.read_header(kind(frame))
-    assert [getattr(read, name) for name in FIELDS] == list(HEADER.unpack_from(frame))
-    assert list(PLAIN.read_header(frame)) == list(HEADER.unpack_from(frame))
+    *fields, _ = HEADER.unpack_from(frame)
+    assert [getattr(read, name) for name in FIELDS] == fields
+    assert list(PLAIN.read_header(frame)) == fields
 
 
 @FORMS
@@ -110,3 +112,12 @@ def test_lengths_that_do_not_fit_into_their_frame() -> None:
         parts(frame, running.read_header(frame))
     with pytest.raises(ValueError, match=f"{HEADER_SIZE + 4} bytes announced, {HEADER_SIZE + 3} received"):
         parts(frame[:-1], running.read_header(frame))
+
+
+@FORMS
+def test_frames_of_another_wire_version_are_refused(form) -> None:
+    frame = bytearray(form.pack_header(kind=2, src=1, length=HEADER_SIZE))
+    assert form.read_header(frame).src == 1
+    frame[HEADER_SIZE - 8] = 0  # as written before frames had a version
+    with pytest.raises(ValueError, match="a frame of wire version 1, but this worker has 2: all workers need the same mpigrad"):
+        form.read_header(frame)

@@ -227,5 +227,5 @@ def test_frames_with_any_lengths_are_taken_apart_or_refused() -> None:
 
 def test_header_is_aligned_and_says_its_fields() -> None:
     assert HEADER_SIZE % 16 == 0
-    fields = (2, EMPTY, 1, 2, 3, 4, 5, 6, 7, 8, -9, 10, -11, 12, 13)
+    fields = (2, EMPTY, 1, 2, 3, 4, 5, 6, 7, 8, -9, 10, -11, 12, 13, 14)
     assert HEADER.unpack(HEADER.pack(*fields)) == fields

@@ -1,0 +1,232 @@
+"""One call to many workers: every worker on the way calls the heads of its parts, and answers when all of them have answered.
+
+A part with one member is an ordinary call of the user's function. A longer part is a call of `relay` on its head, which reaches
+the members of the part (itself by a call to itself, so that its function gets arguments of its own). So all that holds for calls
+holds for each hop: distributed autograd records it, timeouts end it, RRefs in arguments and results are counted.
+
+Gradients of an argument take the same way back. All send functions of a head's calls are above the recv function of its `relay`,
+so the head adds their gradients up before it sends one sum to its own caller.
+
+Invariants
+- An answer of `relay` is a tuple: of one value for each member of the part, in order, or of the one value that `reduce` made. If
+  members failed, it is a `Partial` with the values of the others.
+- Every part is answered once, at the latest by the timeout of its call; the last answer completes the collection.
+- The timeouts of a head's calls end `margin` before the timeout of the call to the head. So the head still has the time to tell
+  which members did not answer.
+- `reduce` and the methods of users' exceptions never run on a thread that polls or waits.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from mpigrad._core.future import Future, carried
+from mpigrad._core.rpc.agent import Agent
+from mpigrad._core.rpc.rref import remote
+
+from .._agent.current import get_agent
+from .._protocol import extensions
+from .._protocol.errors import RemoteTraceback, pack_error, safe_str, unpack_error
+from .._protocol.tree import compact, divide
+from ..functions import async_execution
+
+_WEIGHT = 0.25  # of a new measurement of the overhead of a call
+
+
+class Task(NamedTuple):
+    """What every member is asked to do, and how it is reached."""
+
+    func: Callable[..., Any]
+    args: Any
+    kwargs: Any
+    reduce: Callable[[Any, Any], Any] | None
+    references: bool  # the results are RRefs to the members' values (`remote`)
+    fan_out: int
+    margin: float
+
+
+class Partial:
+    """The answer of a part in which members failed: the values of the others, and packed errors by place in the part."""
+
+    def __init__(self, values: list[Any], failed: dict[int, bytes]) -> None:
+        self.values, self.failed = values, failed
+
+
+class Collection:
+    """The answers of some members, which this worker or heads below it call. A member is known by its place in `ranks`."""
+
+    def __init__(self, agent: Agent, ranks: Sequence[int], task: Task, finish: Callable[[Collection], None]) -> None:
+        """`finish` is called with the collection when all have answered, on a thread where user code may run."""
+        self.agent, self.ranks, self.task = agent, ranks, task
+        self.values: dict[int, Any] = {}  # by place; with `reduce`, one value for a part, at its first place
+        self.failed: dict[int, BaseException | bytes] = {}
+        self.on_value: Callable[[int, Any], None] | None = None  # called with place and value of a member, on any thread
+        self.on_error: Callable[[int, BaseException | bytes], None] | None = None
+        self._lock, self._left = threading.Lock(), 1
+        self._finish: Callable[[Any], Any] = carried(lambda _: finish(self))  # in the context of the thread that made it
+
+    def start(self, timeout: float, first: int = 0) -> None:
+        """Make the calls. On the head of a part, `first` is 1: the head is the member at place 0, and calls itself."""
+        parts = divide(self._live(first), self.task.fan_out)
+        if first:
+            parts.append(range(1))  # last: the others are farther away
+        self._left += len(parts)
+        began = time.perf_counter()
+        for places in parts:
+            self._call(places, timeout)
+        if parts:
+            _note_overhead(self.agent, (time.perf_counter() - began) / len(parts))
+        self._one_less()
+
+    def _live(self, first: int) -> Sequence[int]:
+        """The places of members that have not left, from a place on; the others fail at once, as they cannot be heads."""
+        gone, places = self.agent.gone, range(first, len(self.ranks))
+        if not gone or gone.keys().isdisjoint(self.ranks):
+            return places
+        for place in places:
+            if self.ranks[place] in gone:
+                self._fail(place, self.agent.gone_error(self.ranks[place]))
+        return [place for place in places if self.ranks[place] not in gone]
+
+    def _call(self, places: Sequence[int], timeout: float) -> None:
+        """Call the only member of a part, or its head."""
+        task, head = self.task, self.ranks[places[0]]
+        try:
+            if len(places) > 1:
+                left = max(timeout - task.margin, timeout / 2) if timeout else 0.0
+                part = compact([self.ranks[place] for place in places])
+                fut: Future = self.agent.call(self.agent.find(head).id, relay, (part, left, *task), None, timeout)
+            elif task.references:
+                self._answer_part(places, (remote(head, task.func, task.args, task.kwargs, timeout),))
+                return
+            else:
+                fut = _call_member(self.agent, head, task, timeout)
+        except Exception as error:  # the worker is unknown, or the arguments cannot be encoded
+            self._fail_part(places, error)
+            return
+        fut._add(functools.partial(self._answered, places))
+
+    def _answered(self, places: Sequence[int], fut: Future) -> None:
+        try:
+            value = fut.value()
+        except BaseException as error:
+            self._fail_part(places, error)
+            return
+        if len(places) == 1:
+            self._answer_part(places, (value,))
+        elif type(value) is Partial:
+            for i, packed in value.failed.items():
+                self._fail(places[i], packed)
+            self._answer_part(places, value.values)
+        else:
+            self._answer_part(places, value)
+
+    def _answer_part(self, places: Sequence[int], values: Sequence[Any]) -> None:
+        for place, value in zip(places, values):
+            if place not in self.failed:
+                self.values[place] = value
+                if self.on_value is not None:
+                    self.on_value(place, value)
+        self._one_less()
+
+    def _fail_part(self, places: Sequence[int], error: BaseException) -> None:
+        self._fail(places[0], error)
+        head = _name(self.agent, self.ranks[places[0]])
+        for place in places[1:]:
+            unknown = RuntimeError(
+                f"it is not known whether {_name(self.agent, self.ranks[place])} ran the function: its call went through {head}, "
+                f"which failed with {type(error).__name__}: {safe_str(error)}"
+            )
+            unknown.__cause__ = error
+            self._fail(place, unknown)
+        self._one_less()
+
+    def _fail(self, place: int, error: BaseException | bytes) -> None:
+        self.failed[place] = error
+        if self.on_error is not None:
+            self.on_error(place, error)
+
+    def _one_less(self) -> None:
+        with self._lock:
+            self._left -= 1
+            if self._left:
+                return
+        run = functools.partial(self._finish, None)
+        user_code = self.failed or self.task.reduce is not None
+        if not (user_code and self.agent.defer(run)):
+            run()
+
+    def in_order(self) -> list[Any]:
+        """The values in the order of members."""
+        return [value for _, value in sorted(self.values.items(), key=itemgetter(0))]
+
+    def reduced(self) -> Any:
+        """The one value that `reduce` makes of all values."""
+        assert self.task.reduce is not None
+        return functools.reduce(self.task.reduce, self.in_order())
+
+
+def _call_member(agent: Agent, rank: int, task: Task, timeout: float) -> Future:
+    info = agent.find(rank)
+    profiler = extensions.profiler
+    if profiler is None:
+        return agent.call(info.id, task.func, task.args, task.kwargs, timeout)
+    return profiler("rpc_async", info, task.func, task.args, task.kwargs, lambda f, a, k: agent.call(info.id, f, a, k, timeout))
+
+
+def _name(agent: Agent, rank: int) -> str:
+    info = agent.workers.get(rank) or agent.left.get(rank)
+    return info.name if info is not None else f"rank {rank}"
+
+
+@async_execution
+def relay(ranks: Sequence[int], timeout: float, *task: Any) -> Future:
+    """Runs on the head of a part: reaches all members of the part; the answer is described above."""
+    agent = get_agent()
+    answer = agent.new_value()
+    Collection(agent, ranks, Task(*task), functools.partial(_answer, answer)).start(timeout, first=1)
+    return answer
+
+
+def _answer(answer: Future, collection: Collection) -> None:
+    """Complete the answer of a relay."""
+    agent, failed = collection.agent, collection.failed
+    if not failed and collection.task.reduce is not None:
+        try:
+            answer.set_result((collection.reduced(),))
+            return
+        except Exception as error:  # the error of a function of the user: told as the error of the head
+            failed = {0: error}
+    if not failed:
+        answer.set_result(tuple(collection.in_order()))
+        return
+    values = [collection.values.get(place) for place in range(len(collection.ranks))]
+    answer.set_result(Partial(values, {place: _packed(agent, error) for place, error in failed.items()}))
+
+
+def _packed(agent: Agent, error: BaseException | bytes) -> bytes:
+    if isinstance(error, bytes):
+        return error
+    if isinstance(error.__cause__, RemoteTraceback):  # from another worker: its traceback is in the cause
+        error.__traceback__ = None
+    try:
+        return pack_error(agent.info, error)
+    except BaseException as failure:  # methods of the user's exception failed
+        text = f"{type(error).__name__}, which cannot be described: {type(failure).__name__} in its methods"
+        return pack_error(agent.info, RuntimeError(text))
+
+
+def unpacked(error: BaseException | bytes) -> BaseException:
+    """The exception of a failed member."""
+    return unpack_error(error) if isinstance(error, bytes) else error
+
+
+def _note_overhead(agent: Agent, seconds: float) -> None:
+    """Record how long this worker takes to make one of several calls."""
+    before = agent.slots.get("group_overhead")
+    agent.slots["group_overhead"] = seconds if before is None else before + _WEIGHT * (seconds - before)

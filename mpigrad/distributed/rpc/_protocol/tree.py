@@ -1,0 +1,83 @@
+"""Trees of workers, for messages to many: which worker sends to which, and how many children each one gets.
+
+A worker that has to reach `n` members divides them into `fan_out` contiguous parts and calls the first member of each, its
+*head*, which does the same with the rest of its part. Contiguous, because neighbouring ranks are usually on the same node.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+_HEAD = struct.Struct("<Iii")  # number of ranks, the first, the step; step 0: all ranks follow
+MOST = 32  # children of one worker, unless the user asks for more
+OVERHEAD, LATENCY = 20e-6, 50e-6  # seconds for one more call, and until its callee runs; assumed until both are measured
+BYTES_PER_SECOND = 8e9  # of large arguments: each child of a worker gets its own copy
+
+
+def divide(ranks: Sequence[int], parts: int) -> list[Sequence[int]]:
+    """At most `parts` contiguous parts, of equal length or one less.
+
+    >>> divide(range(7), 3)
+    [range(0, 3), range(3, 5), range(5, 7)]
+    """
+    count = min(parts, len(ranks))
+    if not count:
+        return []
+    length, longer = divmod(len(ranks), count)
+    ends = [length * i + min(i, longer) for i in range(count + 1)]
+    return [ranks[start:end] for start, end in zip(ends, ends[1:])]
+
+
+def compact(ranks: Sequence[int]) -> Sequence[int]:
+    """The same ranks as a `range` if they are one, which is short on the wire; otherwise a tuple.
+
+    >>> compact([1, 3, 5]), compact((4, 2, 1))
+    (range(1, 7, 2), (4, 2, 1))
+    """
+    step = ranks[1] - ranks[0] if len(ranks) > 1 else 1
+    found = range(ranks[0], ranks[0] + step * len(ranks), step) if step else range(0)
+    return found if tuple(found) == tuple(ranks) else tuple(ranks)
+
+
+def encode_ranks(ranks: Sequence[int]) -> bytes:
+    """Ranks as bytes: a few for a range, four for each rank otherwise.
+
+    >>> list(decode_ranks(encode_ranks([4, 2, 1]))), decode_ranks(encode_ranks(range(3, 9, 2)))
+    ([4, 2, 1], range(3, 9, 2))
+    """
+    found = compact(ranks) if ranks else range(0)
+    if isinstance(found, range):
+        return _HEAD.pack(len(found), found.start, found.step)
+    return _HEAD.pack(len(found), 0, 0) + struct.pack(f"<{len(found)}I", *found)
+
+
+def decode_ranks(data: bytes) -> Sequence[int]:
+    """The ranks of `encode_ranks`; ValueError if the length is wrong."""
+    count, start, step = _HEAD.unpack_from(data) if len(data) >= _HEAD.size else (-1, 0, 0)
+    if count < 0 or len(data) != _HEAD.size + (0 if step else 4 * count):
+        raise ValueError(f"malformed message: {len(data)} bytes are not a list of ranks")
+    return range(start, start + step * count, step) if step else struct.unpack_from(f"<{count}I", data, _HEAD.size)
+
+
+def levels(count: int, fan_out: int) -> int:
+    """The number of hops from the caller to the farthest of `count` members.
+
+    >>> levels(1, 2), levels(6, 2), levels(10_000, 8)
+    (1, 2, 5)
+    """
+    found = 0
+    while count > 0:
+        count = -(-count // fan_out) - 1  # of the longest part, without its head
+        found += 1
+    return found
+
+
+def choose_fan_out(count: int, overhead: float, latency: float, nbytes: int) -> int:
+    """The fan-out with the shortest time to the farthest member: each level costs one overhead for each child, and one latency.
+
+    >>> choose_fan_out(4, 1e-6, 100e-6, 0), choose_fan_out(1000, 20e-6, 50e-6, 0), choose_fan_out(1000, 20e-6, 50e-6, 10**8)
+    (4, 4, 3)
+    """
+    each = (overhead or OVERHEAD) + nbytes / BYTES_PER_SECOND
+    return min(range(2, MOST + 1), key=lambda k: levels(count, k) * (min(k, count) * each + (latency or LATENCY)))

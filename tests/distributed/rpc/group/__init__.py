@@ -1,0 +1,1 @@
+"""Tests of calls to groups of workers."""
