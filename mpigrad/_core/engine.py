@@ -28,6 +28,7 @@ from .._graph.namespace import RAW
 from .._graph.tracing import run_traced
 from .._graph.waiting import WAITING, settle
 from .._tensor import Tensor
+from ..interop._adapters import adapter_of
 from .node import AccumulateGrad, Node, owns_memory, sum_of_tensors
 from .objects import sole
 from .tensor import wrap
@@ -135,9 +136,10 @@ def add_in_order(terms: list[tuple[bytes, Any]], grad: Any) -> Any:
 
 
 def _bytes_of(grad: Any) -> bytes:
-    array = grad._array if isinstance(grad, Tensor) else as_array(grad)
+    adapter = adapter_of(type(grad))
+    array = grad._array if isinstance(grad, Tensor) else as_array(grad) if adapter is None else adapter.array_of(grad)
     parts = (array.indices, array.values) if getattr(array, "is_sparse_array", False) else (array,)
-    return b"".join([(part if hasattr(part, "tobytes") else np.asarray(part.detach())).tobytes() for part in parts])
+    return b"".join([part.tobytes() for part in parts])
 
 
 def _first(term: tuple[bytes, Any]) -> bytes:

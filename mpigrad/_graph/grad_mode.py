@@ -47,6 +47,17 @@ def _set_inference(inference: bool) -> None:
             TRACING.update()
 
 
+def current_modes() -> tuple[bool, bool]:
+    """The modes of this thread, for `set_modes` on another one."""
+    return MODE.enabled, MODE.inference
+
+
+def set_modes(modes: tuple[bool, bool]) -> None:
+    """Set the modes of this thread."""
+    MODE.enabled = modes[0]
+    _set_inference(modes[1])
+
+
 def is_grad_enabled() -> bool:
     """Whether this thread records operations for differentiation.
 

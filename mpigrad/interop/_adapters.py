@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 ForeignEdge = tuple[Any, int]  # a node of the framework's graph, and the index of one of its outputs
@@ -85,6 +85,10 @@ class TensorAdapter(ABC):
     def recording(self) -> bool:
         """Whether this thread records at present (PyTorch's `no_grad` stops it)."""
         return True
+
+    def carried(self, callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Wrap a callback of a future so that it runs, on any thread, in the framework's modes of the thread that adds it."""
+        return callback
 
     def edge_of(self, tensor: Any) -> ForeignEdge | None:
         """The node of a tensor that requires grad, and which output of it the tensor is; None for a leaf."""
@@ -196,6 +200,13 @@ def _find(cls: type) -> TensorAdapter | None:
         _found.clear()
     _found[cls] = found
     return found
+
+
+def carried_by_adapters(callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A callback that runs in the modes of all loaded frameworks in which it was added."""
+    for adapter in _by_name.values():
+        callback = adapter.carried(callback)
+    return callback
 
 
 def adapter_named(name: str) -> TensorAdapter:

@@ -10,7 +10,9 @@ import importlib
 import io
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,17 @@ class TorchAdapter(TensorAdapter):
 
     # -- payloads ------------------------------------------------------------------------------------------------------
     def array_of(self, tensor: Any) -> Any:
+        if tensor.dtype not in _AS_BITS:
+            try:
+                array = tensor.detach().numpy()
+            except (TypeError, RuntimeError):  # not plain memory of the CPU
+                return self._other_array(tensor)
+            if array.flags.c_contiguous or not _wastes(tensor):
+                return array
+        return self._other_array(tensor)
+
+    def _other_array(self, tensor: Any) -> Any:
+        """`array_of` for tensors that are not plain memory in a dtype of NumPy, or that are copied first."""
         if tensor.layout is not torch.strided:
             return _sparse_array(self, tensor)
         plain = tensor.detach()
@@ -107,6 +120,10 @@ class TorchAdapter(TensorAdapter):
     def recording(self) -> bool:
         return torch.is_grad_enabled()
 
+    def carried(self, callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        modes = _modes()
+        return callback if modes == _USUAL else partial(_run_in, modes, callback)
+
     def edge_of(self, tensor: Any) -> ForeignEdge | None:
         node = tensor.grad_fn
         return None if node is None else (node, tensor.output_nr)
@@ -115,7 +132,7 @@ class TorchAdapter(TensorAdapter):
         for tensor in tensors:
             tensor.requires_grad_(False)
         if torch.is_grad_enabled():
-            RecvRpc.apply(_ORIGIN, Received(node, places), *tensors)
+            _apply(_ORIGIN, Received(node, places), *tensors)
             return tensors[0].grad_fn
         return None
 
@@ -180,7 +197,7 @@ class TorchAdapter(TensorAdapter):
                 _QUIET.tensors = before
         if not create:
             del grad, given
-            _separate(found)
+            _separate(found, inputs)
         return found
 
     def leaf_gradient(self, grad: Any, leaf: Any, create: bool) -> Any:
@@ -211,7 +228,7 @@ class TorchAdapter(TensorAdapter):
 
 
 # What `torch.autograd.grad` calls after its checks, which cost as much as a small graph: shapes are checked here, too.
-_run_backward: Any = torch.autograd.graph._engine_run_backward
+_run_backward: Any = torch.autograd.Variable._execution_engine.run_backward  # type: ignore[attr-defined]
 
 
 # -- received tensors --------------------------------------------------------------------------------------------------
@@ -233,7 +250,29 @@ class RecvRpc(torch.autograd.Function):
 
 _ORIGIN = torch.empty(0, requires_grad=True)  # an input that requires grad, for the sake of recording
 _RECV_NODE: Any = RecvRpc._backward_cls  # type: ignore[attr-defined]
+_apply: Any = super(torch.autograd.Function, RecvRpc).apply  # without preparations for `torch.func`, which double the time
 _RECV_NODE.__name__ = "torch::distributed::autograd::RecvRpcBackward"  # what `grad_fn.name()` is in PyTorch
+
+
+# -- modes of threads --------------------------------------------------------------------------------------------------
+Modes = tuple[bool, bool, dict[str, Any]]  # inference mode, grad mode, element types of the devices with autocast
+_USUAL: Modes = (False, True, {})
+
+
+def _modes() -> Modes:
+    """The modes of this thread. Anomaly detection is not one of them: it concerns the whole process."""
+    cast = {device: torch.get_autocast_dtype(device) for device in ("cpu", "cuda") if torch.is_autocast_enabled(device)}
+    return torch.is_inference_mode_enabled(), torch.is_grad_enabled(), cast
+
+
+def _run_in(modes: Modes, callback: Callable[[Any], Any], fut: Any) -> Any:
+    inference, grad, cast = modes
+    with ExitStack() as entered:
+        entered.enter_context(torch.inference_mode(inference))
+        entered.enter_context(torch.set_grad_enabled(grad))
+        for device, dtype in cast.items():
+            entered.enter_context(torch.autocast(device, dtype))
+        return callback(fut)
 
 
 # -- hooks that are put off --------------------------------------------------------------------------------------------
@@ -267,9 +306,11 @@ def _put_off(tensors: Sequence[Any]) -> frozenset[int]:
 _SMALL = 32 * 1024  # bytes; larger arrays have their own memory when they arrive
 
 
-def _separate(grads: list[Any]) -> None:
-    """Copy those gradients whose memory has other users: what is left may be kept and changed."""
+def _separate(grads: list[Any], ends: Sequence[ForeignEdge]) -> None:
+    """Copy those gradients of leaves whose memory has other users: what is left may be kept and changed. The others are sent."""
     for place in range(len(grads)):  # `enumerate` would have a reference of its own
+        if type(ends[place][0]) is _RECV_NODE:
+            continue
         grad = grads[place]
         if grad is None:
             continue

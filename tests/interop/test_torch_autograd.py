@@ -16,6 +16,7 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad._core.autograd import guests
+from mpigrad._core.autograd.contexts import DistAutogradContext
 from mpigrad._core.rpc.agent import Agent
 from mpigrad.distributed.nn import RemoteModule
 from tests.interop import torch_scripts as scripts
@@ -386,3 +387,64 @@ def take(value: Any) -> Any:
 
 def scripted(x: torch.Tensor) -> torch.Tensor:
     return torch.cos(x) * 3
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_deterministic_sums_do_not_depend_on_the_order_of_arrival(dtype: Any) -> None:
+    generator = torch.Generator().manual_seed(0)
+    scales = [1e-3, 1.0, 1e3, 1e-1, 1e2, 10.0]
+    terms = [(torch.randn(20, generator=generator) * scale).to(dtype) for scale in scales]
+
+    def bits() -> set[bytes]:
+        variable = torch.zeros(20, dtype=dtype, requires_grad=True)
+        node, found = guests.leaf_of(guests.adapter_of(torch.Tensor), variable), set()
+        for seed in range(20):
+            context = DistAutogradContext(0)
+            for term in random.Random(seed).sample(terms, len(terms)):
+                context.accumulate_guest(node, term.clone(), False)
+                context.gradients[variable].clone()
+            found.add(context.gradients[variable].view(torch.uint8).numpy().tobytes())
+        return found
+
+    assert len(bits()) > 1
+    mpigrad.use_deterministic_algorithms(True)
+    try:
+        assert len(bits()) == 1
+    finally:
+        mpigrad.use_deterministic_algorithms(False)
+
+
+def test_a_changed_gradient_does_not_change_deterministic_sums() -> None:
+    mpigrad.use_deterministic_algorithms(True)
+    try:
+        x = leaf(3)
+        with dist_autograd.context() as context_id:
+            loss = remote(1, torch.mul, x, 3.0).sum()
+            dist_autograd.backward(context_id, [loss], retain_graph=True)
+            dist_autograd.get_gradients(context_id)[x].zero_()
+            dist_autograd.backward(context_id, [loss])
+            assert dist_autograd.get_gradients(context_id)[x].tolist() == [6.0] * 3
+    finally:
+        mpigrad.use_deterministic_algorithms(False)
+
+
+def calls_back(x: Any) -> Any:
+    """A graph whose backward makes a call: it must not run on a thread that polls."""
+
+    class CallsBack(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return rpc.rpc_sync("worker2", torch.mul, args=(grad, 2))
+
+    return CallsBack.apply(x)
+
+
+def test_functions_may_call_other_workers_in_their_backward() -> None:
+    x = leaf(3)
+    with dist_autograd.context() as context_id:
+        dist_autograd.backward(context_id, [(remote(1, calls_back, x) + remote(1, calls_back, x)).sum()])
+        assert dist_autograd.get_gradients(context_id)[x].tolist() == [4.0] * 3

@@ -26,9 +26,11 @@ test-plain: env-ompi  ## the tests of what is compiled and the doctests, in plai
 	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 2 --doctest-modules mpigrad
 	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
 
-test-oracle: env-torch  ## comparisons with PyTorch, tensors of other frameworks
+test-oracle: env-torch env-mpich  ## comparisons with PyTorch, tensors of other frameworks
 	$(TORCH)/bin/python $(PYTEST) -n 2 -m "not mpi" tests/oracle tests/interop
 	tools/mpirun.sh $(TORCH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests/interop
+	PYTHONPATH=$$($(TORCH)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+	  tools/mpirun.sh $(MPICH) 2 200 $(PYTEST) --with-mpi -m "mpi and not gpu" tests/interop/test_torch_ranks.py
 
 test-mpi: compile  ## tests on 4 ranks of Open MPI
 	$(COMPILED) tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle

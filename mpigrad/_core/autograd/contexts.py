@@ -24,7 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._array.device import CPU, device, guard
-from mpigrad._graph.grad_mode import MODE, TRACING
+from mpigrad._graph.grad_mode import MODE, TRACING, current_modes, set_modes
 from mpigrad._graph.namespace import RAW
 from mpigrad._graph.tracing import run_traced
 from mpigrad._settings import _Chosen
@@ -33,6 +33,7 @@ from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
 from mpigrad.distributed.rpc._protocol.message import MAX_WORKERS, MessageType
+from mpigrad.interop._adapters import carried_by_adapters
 
 from ..engine import add_in_order, as_array, check_hook_results
 from ..future import Future, set_carry_hook
@@ -176,7 +177,10 @@ class DistAutogradContext:
         before = enter()
         self.lock.acquire()
         try:
-            self.gradients[variable] = adapter.accumulate(self.gradients.get(variable), grad, variable, create)
+            if _Chosen.deterministic:
+                self._add_guest_in_order(leaf, grad, create)
+            else:
+                self.gradients[variable] = adapter.accumulate(self.gradients.get(variable), grad, variable, create)
         finally:
             self.lock.release()
             leave(before)
@@ -188,6 +192,19 @@ class DistAutogradContext:
         terms = self.terms.setdefault(variable, [])
         total = add_in_order(terms, grad.copy() if F is RAW else grad)
         self.gradients[variable] = total if F is not RAW else wrap(keep(total, variable, False))
+
+    def _add_guest_in_order(self, leaf: GuestLeaf, grad: Any, create: bool) -> None:
+        """`_add_in_order` for a leaf of another framework. Users may change what they get, so it is never one of the terms."""
+        adapter, variable = leaf.adapter, leaf.variable
+        if self.terms is None:
+            self.terms = {}
+        terms = self.terms.get(variable)
+        if terms is None:
+            terms = self.terms[variable] = []
+            add_in_order(terms, grad)
+            self.gradients[variable] = adapter.accumulate(None, grad if create else grad * 1, variable, create)
+        else:
+            self.gradients[variable] = adapter.accumulate(None, add_in_order(terms, grad), variable, create)
 
     def note_origins(self, message_id: int, places: list[device]) -> None:
         """Remember the sender's devices of a message's tensors, to which their gradients return."""
@@ -531,15 +548,18 @@ class Running:
 
 
 def carried(callback: Callable[[Future], Any]) -> Callable[[Future], Any]:
-    """Wrap a future's callback to run in the context in which it was added, on any thread."""
-    context = CURRENT.context
+    """Wrap a future's callback to run in the context and the grad modes in which it was added, on any thread."""
+    context, modes, run = CURRENT.context, current_modes(), carried_by_adapters(callback)
 
     def inside(fut: Future) -> Any:
-        before, CURRENT.context = CURRENT.context, context
+        before, modes_before = CURRENT.context, current_modes()
+        CURRENT.context = context
+        set_modes(modes)
         try:
-            return callback(fut)
+            return run(fut)
         finally:
             CURRENT.context = before
+            set_modes(modes_before)
 
     return inside
 

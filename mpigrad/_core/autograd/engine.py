@@ -473,7 +473,13 @@ def _run_independent(
         worker.live.discard(pass_)
 
 
-register_handler(int(MessageType.BACKWARD_AUTOGRAD_REQ), _handle)
+def _runs_user_code(agent: Agent, context_id: int) -> bool:
+    """Whether user code is known to run below a send function of a context; cannot fail."""
+    context = agent.autograd.container.contexts.get(context_id)
+    return context is not None and context.parts._user_code
+
+
+register_handler(int(MessageType.BACKWARD_AUTOGRAD_REQ), _handle, runs_user_code=_runs_user_code)
 
 
 # -- public functions ---------------------------------------------------------------------------------------------------

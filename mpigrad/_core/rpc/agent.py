@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from mpigrad._graph.grad_mode import MODE
 from mpigrad.distributed.rpc._agent.counter import Counter
 from mpigrad.distributed.rpc._agent.device_maps import Route
 from mpigrad.distributed.rpc._progress.progress import Progress
@@ -101,10 +102,15 @@ class Server:
             # over to the pool would cost more. The leader returns it as work, which it runs at once.
             if not waiting or type(frame) is not bytearray or flags_of(frame) & HAS_CONTEXT or mode_of(frame) > FLAT:
                 return frame
+            if not MODE.enabled:  # the waiting thread is inside `no_grad`, which must not change the results of others
+                return frame
         else:
             entry = self._handlers.get(kind)
             if entry is None or not entry.in_place:
                 return frame
+            asked = entry.runs_user_code
+            if asked is not None and not waiting and asked(self._agent, read_header(frame).context_id):
+                return frame  # the leader runs it at once; on a waiting thread the handler defers it
         self.serve(frame, kind)
         return None
 

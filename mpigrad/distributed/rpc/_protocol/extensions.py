@@ -95,6 +95,7 @@ class HandlerEntry(NamedTuple):
     in_place: (
         bool  # True: cannot block, so it runs on the receiving thread; False: may run user code, so leader or pool
     )
+    runs_user_code: Callable[[Agent, int], bool] | None = None  # asked with a message's context id: then as if not `in_place`
 
 
 interceptor: Interceptor | None = None
@@ -140,6 +141,8 @@ def register_call_handler(message_type: int, fn: CallHandler) -> None:
     call_handlers[int(message_type)] = fn
 
 
-def register_handler(message_type: int, fn: Handler, in_place: bool = True) -> None:
-    """Set the handler of internal messages of a type; see `HandlerEntry` for `in_place`."""
-    handlers[int(message_type)] = HandlerEntry(fn, in_place)
+def register_handler(
+    message_type: int, fn: Handler, in_place: bool = True, runs_user_code: Callable[[Agent, int], bool] | None = None
+) -> None:
+    """Set the handler of internal messages of a type; see `HandlerEntry` for `in_place` and `runs_user_code`."""
+    handlers[int(message_type)] = HandlerEntry(fn, in_place, runs_user_code)

@@ -45,3 +45,13 @@ def test_an_argument_may_make_calls_while_the_receiver_waits_for_something_else(
 def wait_as(agent) -> None:
     with acting_as(agent):
         rpc.rpc_sync("worker2", far.poll_flag, args=("waited",))
+
+
+def asks_back(x: mpigrad.Tensor) -> bool:
+    return rpc.rpc_sync("worker0", mpigrad.mul, args=(x, 2)).requires_grad
+
+
+def test_operators_do_not_get_the_grad_mode_of_the_thread_that_waits() -> None:
+    with world_in_memory(2) as agents, acting_as(agents[0]), mpigrad.no_grad():
+        for _ in range(20):
+            assert rpc.rpc_sync("worker1", asks_back, args=(mpigrad.ones(2, requires_grad=True),))
