@@ -13,7 +13,7 @@ import mpigrad
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc.api import _use_rpc_pickler
 from mpigrad.distributed.rpc.internal import _internal_rpc_pickler
-from mpigrad.interop import _adapters, adapter_of
+from mpigrad.interop import _adapters, _torch, adapter_of
 from tests.support.in_memory import acting_as, world_in_memory
 
 
@@ -159,3 +159,28 @@ def test_a_worker_without_the_framework_says_so(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(_adapters, "FRAMEWORKS", {"torch": "mpigrad_has_no_such_module"})
     with pytest.raises(ImportError, match="a message brought a tensor of torch, which cannot be imported on this worker"):
         trip(X.double().view(1, 3, 1, 2))  # a layout that no message has had
+
+
+class OnDevice:
+    """An array of another library that offers DLPack, as CuPy's arrays do."""
+
+    def __init__(self, array: Any) -> None:
+        self.__dlpack__, self.array = array.__dlpack__, array
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+def test_gpu_tensors_go_through_dlpack(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = _torch.ADAPTER.make(OnDevice(np.arange(3.0, dtype="f4")), b"", True)
+    assert made.requires_grad and made.tolist() == [0.0, 1.0, 2.0]
+    given = []
+    monkeypatch.setattr(_torch, "cupy", lambda: type("CuPy", (), {"from_dlpack": given.append}))
+    tensor = type("Cuda", (), {"device": torch.device("cuda", 0)})()
+    _torch._gpu_array(tensor)
+    assert given == [tensor]
+
+
+def test_tensors_of_other_devices_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"on meta cannot be sent by RPC: move it to the CPU with x\.cpu\(\)"):
+        _torch.ADAPTER.array_of(torch.ones(2, device="meta"))
