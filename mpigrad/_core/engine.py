@@ -28,7 +28,6 @@ from .._graph.namespace import RAW
 from .._graph.tracing import run_traced
 from .._graph.waiting import WAITING, settle
 from .._tensor import Tensor
-from ..interop._adapters import adapter_of
 from .node import AccumulateGrad, Node, owns_memory, sum_of_tensors
 from .objects import sole
 from .tensor import wrap
@@ -124,10 +123,10 @@ def _pop(heap: list[Node]) -> Node:
     return first
 
 
-def add_in_order(terms: list[tuple[bytes, Any]], grad: Any) -> Any:
+def add_in_order(terms: list[tuple[bytes, Any]], grad: Any, array: Any = None) -> Any:
     """Add a gradient to a list of terms; returns their sum. Its bits do not depend on the order of the calls: terms are added in
-    the order of their bytes."""
-    terms.append((_bytes_of(grad), grad))
+    the order of their bytes. `array` has the elements of a gradient of another framework."""
+    terms.append((_bytes_of(grad if array is None else array), grad))
     terms.sort(key=_first)
     total = terms[0][1]
     for _, each in terms[1:]:
@@ -136,10 +135,9 @@ def add_in_order(terms: list[tuple[bytes, Any]], grad: Any) -> Any:
 
 
 def _bytes_of(grad: Any) -> bytes:
-    adapter = adapter_of(type(grad))
-    array = grad._array if isinstance(grad, Tensor) else as_array(grad) if adapter is None else adapter.array_of(grad)
+    array = grad._array if isinstance(grad, Tensor) else as_array(grad)
     parts = (array.indices, array.values) if getattr(array, "is_sparse_array", False) else (array,)
-    return b"".join([part.tobytes() for part in parts])
+    return b"".join([(part if hasattr(part, "tobytes") else np.asarray(part.detach())).tobytes() for part in parts])
 
 
 def _first(term: tuple[bytes, Any]) -> bytes:

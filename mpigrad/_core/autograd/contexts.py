@@ -201,10 +201,11 @@ class DistAutogradContext:
         terms = self.terms.get(variable)
         if terms is None:
             terms = self.terms[variable] = []
-            add_in_order(terms, grad)
+            add_in_order(terms, grad, adapter.array_of(grad))
             self.gradients[variable] = adapter.accumulate(None, grad if create else grad * 1, variable, create)
         else:
-            self.gradients[variable] = adapter.accumulate(None, add_in_order(terms, grad), variable, create)
+            total = add_in_order(terms, grad, adapter.array_of(grad))
+            self.gradients[variable] = adapter.accumulate(None, total, variable, create)
 
     def note_origins(self, message_id: int, places: list[device]) -> None:
         """Remember the sender's devices of a message's tensors, to which their gradients return."""
