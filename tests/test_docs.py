@@ -6,6 +6,7 @@ mpi4py begins one, and the blocks after it go on with it.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -158,6 +159,15 @@ def test_adjoints(tmp_path: Path) -> None:
     use = "x.grad = None\nrelay(x, dist.get_rank()).backward()\nif dist.get_rank() == 0:\n    print(x.grad.tolist())\n"
     output = run(f"{program}\n\n{use}dist.destroy_process_group()\n", 2, tmp_path)
     assert output.strip() == "[2.0, 2.0, 2.0]"
+
+
+def test_docstrings_of_the_reference_link_to_the_glossary() -> None:
+    spec = importlib.util.spec_from_file_location("reference", DOCS.parent / "tools" / "reference.py")
+    reference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reference)
+    made = reference.with_links("A context manager. The `worker` and two workers, each worker in a context.\n```\nan agent\n```")
+    workers, context = "[workers](../glossary.md#workers-and-calls)", "[context](../glossary.md#distributed-autograd)"
+    assert made == f"A context manager. The `worker` and two {workers}, each worker in a {context}.\n```\nan agent\n```"
 
 
 def test_drawings_are_those_of_the_tool(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ The modules that people import have a page each; so has any other public module 
 from __future__ import annotations
 
 import enum
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -101,6 +102,11 @@ TASKS = {
 FIRST = [name for names, _ in TASKS.values() for name in names.split()]
 # Classes that users get but do not make; their methods serve other parts of the package.
 OPAQUE = ("DistAutogradContext",)
+# Rows of the glossary to which docstrings of `mpigrad.distributed` link. Not: words with an everyday meaning (pass, user).
+LINKED = (
+    "worker", "agent", "static world, dynamic world", "incarnation", "RRef", "fork", "context", "initiator", "process group",
+    "collective", "device map", "scripted",
+)  # fmt: skip
 WIDTH = 88
 SESSION = re.compile(r"^( *)>>> .*?(?=\n\s*\n|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -220,7 +226,8 @@ def entry(module: ModuleType, name: str, value: Any, level: str) -> Iterator[str
     found = signature(value)
     if found:
         yield from ("```python", wrapped(name.rsplit(".", 1)[-1], found), "```", "")
-    yield from (text_of(value), "")
+    text = text_of(value)
+    yield from (with_links(text) if module.__name__.startswith("mpigrad.distributed") else text, "")
 
 
 def signature(value: Any) -> str:
@@ -275,6 +282,32 @@ def text_of(value: Any) -> str:
     text = re.sub(r"^(Args|Raises):\n((?: +.*\n?|\n(?= ))+)", lambda found: _list(found[1], found[2]), text, flags=re.MULTILINE)
     text = re.sub(r"^(Returns|Example|Examples):$", r"**\1**\n", text, flags=re.MULTILINE)
     return SESSION.sub(lambda found: f"\n```python\n{inspect.cleandoc(found[0])}\n```", text)
+
+
+def with_links(text: str) -> str:
+    """The text with a link to the glossary at the first use of each of its terms; code and existing links stay as they are."""
+    parts = re.split(r"(```.*?```|`[^`]*`|\[[^\]]*\]\([^)]*\))", text, flags=re.DOTALL)
+    for pattern, target in glossary_links().items():
+        for place in range(0, len(parts), 2):  # the parts between code
+            changed, count = pattern.subn(rf"[\1]({target})", parts[place], count=1)
+            if count:
+                before, link, after = re.split(rf"(\[[^\]]*\]\({re.escape(target)}\))", changed, maxsplit=1)
+                parts[place : place + 1] = [before, link, after]
+                break
+    return "".join(parts)
+
+
+@functools.cache
+def glossary_links() -> dict[re.Pattern[str], str]:
+    """A pattern for each term of LINKED, and the section of the glossary that explains it; KeyError if there is no such row."""
+    rows, section = {}, ""
+    for line in (Path(__file__).parents[1] / "docs" / "glossary.md").read_text().splitlines():
+        if line.startswith("## "):
+            section = re.sub(r"[^a-z0-9-]", "", line[3:].lower().replace(" ", "-"))
+        elif line.startswith("| "):
+            rows[line[2:].partition(" |")[0]] = f"../glossary.md#{section}"
+    terms = [(term, rows[row]) for row in LINKED for term in row.split(", ")]
+    return {re.compile(rf"\b({term}s?)\b(?! manager)"): target for term, target in terms}
 
 
 def _list(heading: str, lines: str) -> str:

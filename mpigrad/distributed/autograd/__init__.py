@@ -1,4 +1,7 @@
-"""Distributed autograd: backward passes through calls to other workers, with the API of torch.distributed.autograd."""
+"""Distributed autograd: backward passes through calls to other workers, with the API of torch.distributed.autograd.
+
+Terms (context, pass, send function, held gradients, ...) are explained in docs/glossary.md.
+"""
 
 from __future__ import annotations
 

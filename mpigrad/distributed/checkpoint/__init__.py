@@ -1,4 +1,7 @@
-"""Checkpoints of models and optimizers that are distributed over workers."""
+"""Checkpoints of models and optimizers that are distributed over workers.
+
+Terms (part, share, ...) are explained in docs/glossary.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Remote procedure calls between the ranks of an MPI job: the API of `torch.distributed.rpc` on MPI messages."""
+"""Remote procedure calls between the ranks of an MPI job: the API of `torch.distributed.rpc` on MPI messages.
+
+Terms (worker, agent, RRef, fork, ...) are explained in docs/glossary.md.
+"""
 
 from __future__ import annotations
 
