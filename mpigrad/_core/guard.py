@@ -76,7 +76,9 @@ def enter() -> int:
 
 
 def leave(before: int) -> int:
-    """Leave a section. After the outermost one the handlers of noted signals run, and may raise."""
+    """Leave a guarded section; `before` is the result of `enter`. After the outermost section the handlers of noted signals run,
+    and may raise.
+    """
     global _depth
     if before < 0:
         return 0

@@ -10,7 +10,7 @@ makes one segment for each set: it runs the graph from the outputs of these sour
 them have their gradients. One more segment, for all sources, brings the gradients of leaves, last. So every node that runs has
 its whole gradient, and nothing waits in a circle; nodes that lead to several recv functions may run more than once.
 
-Hooks of leaves are put off (`quiet`) until all gradients of the leaf in this part are added up.
+Hooks of leaves are deferred (`quiet`) until all gradients of the leaf in this part are added up.
 """
 
 from __future__ import annotations
@@ -134,13 +134,13 @@ class Segment(Node):
         self.frees = True  # whether it runs last, so that what the framework has saved may be freed
 
     def enter(self, edge: ForeignEdge) -> Edge:
-        """The edge by which gradients come in."""
+        """The edge of our graph by which gradients enter the segment at `edge` of the framework; added on first use."""
         place = self.entries.setdefault(edge, len(self.entries))
         self.outputs = len(self.entries)
         return self, place
 
     def leave(self, edge: ForeignEdge, target: Edge) -> None:
-        """Add an exit."""
+        """Add an exit: gradients that reach `edge` of the framework continue at `target`."""
         self.exits[edge] = target
         self.edges = tuple(self.exits.values())
 

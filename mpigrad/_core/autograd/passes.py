@@ -91,7 +91,8 @@ class Pass:
 
     @classmethod
     def begin(cls, rank: int, number: int, keep: bool, create: bool, discard: bool) -> Pass:
-        """Create a pass on its initiator: `rank` is the rank of this worker, and `number` counts the passes that it begins."""
+        """Create a pass on its initiator: `rank` is the rank of this worker, and `number` counts the passes that it begins. The
+        options are explained at the class."""
         flags = _KEEP * keep | _CREATE * create | _DISCARD * discard
         return cls(rank << RANK_SHIFT | (number << _BITS) & ((1 << RANK_SHIFT) - 1) | flags)
 

@@ -95,7 +95,7 @@ def _if_here(tensor: Any, where: str) -> Any:
 
 
 class Saved:
-    """The entries of some workers."""
+    """The entries (one for each saved object) in the files of some workers."""
 
     def __init__(self, shares: Iterable[tuple[str, Iterable[Entry]]]) -> None:
         """`shares` are names of workers and their entries."""
@@ -136,7 +136,7 @@ def _checked(content: Any, file: str) -> list[Entry]:
     if isinstance(content, dict):
         return [_of_format_1(part, state) for part, state in content.items()]
     if not isinstance(content, list) or not all(isinstance(each, dict) and set(each) > _KEYS for each in content):
-        raise CheckpointError(f"{file} is no file of a checkpoint")
+        raise CheckpointError(f"{file} is not a file of a checkpoint")
     return content
 
 

@@ -208,7 +208,7 @@ def get_worker_infos() -> list[WorkerInfo]:
 
 
 def on_worker_lost(callback: Callback) -> Callback:
-    """Call `callback(worker, incarnation, why)` for each worker that is lost: its process has ended, or answers no more.
+    """Call `callback(worker, incarnation, why)` for each worker that is lost: its process has ended, or no longer answers.
 
     Callbacks run on a thread that serves calls, for one loss after the other, and may make calls themselves. A callback also
     gets the losses that happened before it was added. Jobs survive the loss of a worker if they were started with `mpigrad run

@@ -246,7 +246,7 @@ class WorkerGoneError(RuntimeError):
 
 
 class WorkerLostError(WorkerGoneError):
-    """Raised for a call to a worker that was lost: its process has ended, or answers no more.
+    """Raised for a call to a worker that was lost: its process has ended, or no longer answers.
 
     Whether the call has run is not known. The attributes say which worker it was: `name`, `rank`, `incarnation` (the life of the
     worker that ended, 0 for the first) and `why` (how the loss was noticed).

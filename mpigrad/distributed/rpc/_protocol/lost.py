@@ -17,7 +17,7 @@ BY_MPI, BY_SILENCE, BY_TEST, BY_EXIT = 1, 2, 3, 4  # how a loss was noticed
 
 
 class Loss(NamedTuple):
-    """A worker that was lost: its process has ended, or answers no more."""
+    """A worker that was lost: its process has ended, or no longer answers."""
 
     worker: WorkerInfo
     incarnation: int  # the life of the worker that ended; 0 is the first one

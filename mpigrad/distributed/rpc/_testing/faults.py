@@ -30,7 +30,7 @@ def message_types(names: Any, argument: str) -> set[int]:
     """The numbers of message types given by name; ValueError that lists the valid names otherwise."""
     unknown = [name for name in names if name not in MessageType.__members__]
     if unknown:
-        raise ValueError(f"{argument}: {unknown} are no message types; valid are {list(MessageType.__members__)}")
+        raise ValueError(f"{argument}: {unknown} are not message types; valid are {list(MessageType.__members__)}")
     return {int(MessageType[name]) for name in names}
 
 

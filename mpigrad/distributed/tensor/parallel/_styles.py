@@ -144,5 +144,5 @@ def _chosen(module: Module, pattern: str) -> list[Module]:
     named = dict(module.named_modules())
     found = [each for name, each in named.items() if fnmatch(name, pattern) and name.count(".") == pattern.count(".")]
     if not found:
-        raise ValueError(f"the plan names {pattern!r}, which is none of the module's: {sorted(named)}")
+        raise ValueError(f"the plan names {pattern!r}, which is not a submodule: {sorted(named)}")
     return found

@@ -131,7 +131,7 @@ def test_entries_of_the_table() -> None:
         for place in (CPU, CUDA[0], device("cuda:15")):
             assert read_entry(entry(size, place)) == (size, place, 1 << 22)
     for wrong in (1 << 46, 22 << 56, 1 << 63):
-        with pytest.raises(ValueError, match="is no device transfer"):
+        with pytest.raises(ValueError, match="is not a device transfer"):
             read_entry(wrong)
 
 

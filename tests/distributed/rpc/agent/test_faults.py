@@ -89,7 +89,7 @@ def test_options_know_the_message_types() -> None:
     assert (options.messages_to_fail, options.messages_to_delay, options.num_fail_sends) == (
         ["RREF_USER_DELETE"], {"PYTHON_CALL": 1.5}, 2,
     )  # fmt: skip
-    with pytest.raises(ValueError, match=r"messages_to_fail: \['NO_SUCH'\] are no message types"):
+    with pytest.raises(ValueError, match=r"messages_to_fail: \['NO_SUCH'\] are not message types"):
         FaultyMPIRpcBackendOptions(messages_to_fail=["NO_SUCH"])
 
 

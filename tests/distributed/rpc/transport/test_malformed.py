@@ -42,7 +42,7 @@ def test_tables_of_transfers_that_cannot_be(rpc_world) -> None:
         before = rpc.rpc_sync(1, pool_threads)
         for fields, body, pattern in (
             ({"transfers": 5}, b"", "5 transfers announced in a frame of"),
-            ({"transfers": 1}, TRANSFER.pack(1 << 63 | 5), "is no device transfer"),
+            ({"transfers": 1}, TRANSFER.pack(1 << 63 | 5), "is not a device transfer"),
             ({"meta_length": 5000}, b"", "meta of 5000 bytes"),
             ({}, b"", "a text of 0 bytes has no length at 0"),
         ):

@@ -25,7 +25,7 @@ def read_entry(number: int) -> tuple[int, device, int]:
     code = number >> _SIZE_BITS & 0x3FF
     bits = number >> 56
     if not code or not 10 <= bits <= 40:
-        raise ValueError(f"malformed message: {number:#x} is no device transfer")
+        raise ValueError(f"malformed message: {number:#x} is not a device transfer")
     return number & _SIZE_MASK, CPU if code == 1 else device("cuda", code - 2), 1 << bits
 
 

@@ -86,7 +86,7 @@ def own_slots() -> OwnSlots | None:
 
 
 def read_identity(data: bytes) -> Identity:
-    """Decode an identity; ValueError if it is malformed."""
+    """Decode the identity of a process; ValueError if it is malformed."""
     identity = Identity(*_IDENTITY.unpack(data))
     if identity.magic != _MAGIC or not 0 < identity.pid < 1 << 31 or identity.file >= 1 << 31:
         raise ValueError(f"malformed message: {data[:8].hex()}... is not the identity of a process")
