@@ -200,7 +200,8 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 def promote(operands: list[tuple[dtype, bool | None]]) -> dtype:
     """The type of an operation on operands given as (dtype, kind): kind True for tensors with dimensions, False for
-    zero-dimensional tensors, None for Python numbers. A lower kind counts only where its category is higher."""
+    zero-dimensional tensors, None for Python numbers. Operands of a lower kind (in this order) count only if their type has a
+    higher category (bool, integer, floating point, complex) than those of the higher kinds."""
     best: list[dtype | None] = [None, None, None]
     for found, kind in operands:
         place = 2 if kind is None else 0 if kind else 1

@@ -148,7 +148,8 @@ class Future:
         return self._value
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """Return a future of the result of `callback(self)`, which is called when this future is completed, or now if it is.
+        """Return a future of the result of `callback(self)`, which is called when this future is completed, or at once if it
+        already is.
 
         >>> fut = Future(); fut.set_result(1)
         >>> fut.then(lambda f: f.value() + 1).wait()

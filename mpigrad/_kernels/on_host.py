@@ -36,7 +36,8 @@ template <class How, class A> INLINE A joined_by_one(A mine, i64, A *) { return 
 
 
 def _arguments(kernel: Kernel) -> list[tuple[str, str]]:
-    """(kind, C expression) of each argument of the host's function, in order; "" for arguments that it does not take."""
+    """For each parameter of a kernel: letters that say what the host passes ("r" an array that is read, "w" one that is written,
+    "i", "u", "d" a number; "" for nothing), and the C expression for the parameter. A table of arrays takes six arguments."""
     made, at = [], 0
     for kind, name in zip(kernel.types(), (each.strip().rpartition(" ")[2] for each in kernel.parameters.split(","))):
         if "Table" in kind:

@@ -244,10 +244,10 @@ class profile:
         return _Span(self, node.name(), "cpu_op")
 
     def recorded(self, node: Any) -> None:
-        """Not recorded: recording a node takes no relevant time."""
+        """Does nothing: recording a node takes no relevant time. Required by the watcher interface."""
 
     def ran(self, node: Any, results: Any, F: Any) -> None:
-        """Not recorded: results of nodes are not inspected."""
+        """Does nothing: results of nodes are not inspected. Required by the watcher interface."""
 
     # -- results -------------------------------------------------------------------------------------------------
     def _finished(self) -> EventList:

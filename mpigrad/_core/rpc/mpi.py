@@ -205,7 +205,7 @@ class Sender:
 
 
 class OfferSend:
-    """The request of an offered array on the sender."""
+    """A request, like those of MPI, for an array that this rank offers to another rank of its host."""
 
     def __init__(self, offers: Offers, own: OwnSlots, dst: int, source: Any, tag: int) -> None:
         self._offers, self._own, self.dst, self._tag, self._source = offers, own, dst, tag, source
@@ -254,7 +254,7 @@ class OfferSend:
 
 
 class OfferReceive:
-    """The request of an offered array on the receiver; if it fails, its message fails."""
+    """A request, like those of MPI, for an array that another rank of this host has offered; if it fails, its message fails."""
 
     def __init__(
         self, transport: Any, bulk: FrameWithArrays, sender: Sender, offer: Offer, array: Any, src: int, tag: int

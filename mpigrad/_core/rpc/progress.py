@@ -731,7 +731,8 @@ class Waiters:
                 pool.blocked.pop()
 
     def _sleep(self, fut: Future, deadline: float | None, handed_over: bool) -> bool:
-        """Sleep until `fut` is done, the lead is offered, or SLICE has passed. True if the wait is over."""
+        """Sleep until `fut` is done, the lead is offered to this thread, or SLICE seconds have passed. Returns whether the wait
+        is over (`fut` is done, or the deadline has passed)."""
         lead, pool = self._lead, self._pool
         mine = pool.owns_thread()
         if mine:

@@ -85,7 +85,8 @@ def _nan_middle(x: Any) -> Any:
 
 
 def _among_equals(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
-    """As `_even_backward`, but if the result is nan, no element equals it and the gradient is nan."""
+    """The gradient is divided equally among all elements that equal the result. If the result is nan, no element equals it,
+    and the gradient is nan."""
     kw = {"shape": node.shapes[0], "dim": node.kw.get("dim"), "keepdim": node.kw.get("keepdim", False)}
     mask = x == F.spread(y, **kw)
     count = F.sum_dim(F.cast(mask, dtype=getattr(g, "_array", g).dtype), dim=kw["dim"], keepdim=kw["keepdim"])

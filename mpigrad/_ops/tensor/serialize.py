@@ -167,8 +167,8 @@ def save(
     """Write an object (tensors, containers of tensors, state dicts ...) to a file, given by name or open for writing.
 
     Several calls on one open file put several objects into it; as many `load` calls read them. With `format="torch"` the
-    file is one that `torch.load` reads: plain data, state dicts, strided and COO tensors, one object in a file. The three
-    arguments before are accepted for programs written for PyTorch and change nothing.
+    file is one that `torch.load` reads: plain data, state dicts, strided and COO tensors, one object in a file. `pickle_module`
+    and the two arguments after it are accepted for programs written for PyTorch, and ignored.
 
     >>> import io, mpigrad
     >>> file = io.BytesIO()

@@ -47,7 +47,7 @@ _STORED = "files of torch.save are stored without compression and encryption"
 
 # -- the archive --------------------------------------------------------------------------------------------------------
 class Archive:
-    """The members of a file; memory-mapped if `path` is given."""
+    """The members of a zip file; memory-mapped if `path` is given."""
 
     def __init__(self, file: Any, path: str | None = None) -> None:
         self._file, self._path = file, path

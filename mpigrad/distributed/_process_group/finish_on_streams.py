@@ -10,7 +10,8 @@ from .._gpu.streams import Streams
 
 
 def finish_on_streams(work: Any) -> None:
-    """Copy the result of `work` into its tensors on the current streams, and make threads that wait for it wait for these."""
+    """Copy the result of `work` into its tensors on the current streams, and make the streams of threads that wait for `work`
+    wait for them."""
     streams = Streams.current([device("cuda", index) for index in range(device_count())])
     finish = work._finish
 
