@@ -1,8 +1,8 @@
-"""Fill in the costs and the predictions of docs/clusters.md from measurements: tools/scaling.py [RESULTS]
+"""Fill in the tables of docs/clusters.md from measurements and simulations: tools/scaling.py [RESULTS | --keep]
 
 RESULTS are those of `make bench` (benchmarks/results/latest.json), whose costs are kept in docs/costs.json; or of
-`mpigrad bench --json` on a cluster: then the tables are printed and the page stays as it is. Memory was measured by
-tools/memory_of_calls.py and is written down here.
+`mpigrad bench --json` on a cluster: then the tables are printed and the page stays as it is. `--keep` leaves the costs as they
+are. Memory was measured by tools/memory_of_calls.py and is written down here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from benchmarks.compare import present, rounds_from_json, rounds_of, spread  # n
 PAGE = ROOT / "docs" / "clusters.md"
 KEPT = ROOT / "docs" / "costs.json"
 LATEST = ROOT / "benchmarks" / "results" / "latest.json"
+SIMULATED = ROOT / "benchmarks" / "results" / "simulation.json"  # of benchmarks.scaling.simulate
+RUN = ROOT / "benchmarks" / "results" / "scale.json"  # of benchmarks.scaling.run
 RANKS = (64, 1024, 10_000)
+SIMULATED_RANKS = (64, 1024, 10_000)
 CALLER_KB, CALLEE_KB, NAME_KB = 1.1, 1.1, 0.19  # mpiexec -n 2 python tools/memory_of_calls.py
 
 
@@ -104,10 +107,47 @@ def model_table(costs: Costs) -> list[str]:
     return [head, "|---" * (2 + len(RANKS)) + "|", *rows]
 
 
+def simulated_table(found: dict[str, Any]) -> list[str]:
+    """The lines of the table of simulated phases: messages in sequence, most messages of one worker, and virtual time."""
+    phases = {(each["name"], each["workers"]): each for each in found["phases"]}
+    sizes = [size for size in SIMULATED_RANKS if any(key[1] == size for key in phases)]
+    lines = ["| phase | " + " | ".join(f"{size:,} workers" for size in sizes) + " |", "|---" * (1 + len(sizes)) + "|"]
+    for name in dict.fromkeys(key[0] for key in phases):
+        cells = [_simulated(phases.get((name, size))) for size in sizes]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _simulated(phase: dict[str, Any] | None) -> str:
+    if phase is None:
+        return ""
+    counts = "" if phase["name"] == "start" else f"{phase['sequential']:,}; {phase['busiest']:,}; "
+    return counts + time(phase["seconds"])
+
+
+def run_table(runs: list[dict[str, Any]]) -> list[str]:
+    """The lines of the table of real runs: seconds and messages of each step, and memory."""
+    lines = ["| step | " + " | ".join(f"{run['ranks']} ranks, {run['mpi']}" for run in runs) + " |", "|---" * (1 + len(runs)) + "|"]
+    for name in dict.fromkeys(step["name"] for run in runs for step in run["steps"]):
+        steps = [next((step for step in run["steps"] if step["name"] == name), None) for run in runs]
+        lines.append(f"| {name} | " + " | ".join(_step(step) for step in steps) + " |")
+    memory_cells = [f"{run['memory']['resident'] / 1e6:.0f} MB; {run['memory']['share'] / 1e6:.0f} MB" for run in runs]
+    return [*lines, "| memory of a rank; its share of it | " + " | ".join(memory_cells) + " |"]
+
+
+def _step(step: dict[str, Any] | None) -> str:
+    if step is None:
+        return ""
+    return time(step["seconds"]) + (f"; {step['messages']:,}" if "messages" in step else "")
+
+
 def filled(page: str, costs: Costs, machine: str) -> str:
-    """The page with its two tables from these costs."""
+    """The page with its tables: from these costs, and from the simulations and runs in benchmarks/results."""
     said = f"Measured by `make bench`: {machine.rstrip('.')}. Medians."
-    for name, lines in (("costs", [*costs_table(costs), "", said]), ("model", model_table(costs))):
+    simulated = simulated_table(json.loads(SIMULATED.read_text()))
+    tables = {"costs": [*costs_table(costs), "", said], "model": model_table(costs), "simulated": simulated,
+              "run": run_table(json.loads(RUN.read_text()))}  # fmt: skip
+    for name, lines in tables.items():
         body = "\n".join(lines)
         page = re.sub(rf"<!-- {name} -->.*?<!-- end -->", f"<!-- {name} -->\n{body}\n<!-- end -->", page, flags=re.DOTALL)
     return page
@@ -121,6 +161,9 @@ def kept() -> tuple[Costs, str]:
 
 
 def main() -> None:
+    if sys.argv[1:] == ["--keep"]:
+        PAGE.write_text(filled(PAGE.read_text(), *kept()))
+        return
     results = json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else LATEST).read_text())
     if "kinds" in results:
         costs = from_bench_command(results)

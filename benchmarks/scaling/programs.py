@@ -78,7 +78,7 @@ class Recorded:
         self._context = dist_autograd.context()
 
     def forward(self) -> None:
-        self.x = mpigrad.ones(2, 2, requires_grad=True)
+        self.x = mpigrad.ones(2, 2, dtype=mpigrad.float64, requires_grad=True)  # exact sums
         self._id = self._context.__enter__()
         if self.grouped:
             total = rpc.WorkerGroup().rpc_sync(scaled, args=(self.x,), reduce=add)

@@ -79,6 +79,16 @@ test-attack: env-mpich compile  ## for minutes, in both forms and with both MPIs
 test-survive: compile  ## 200 ranks are killed or stopped at random moments on 4 and 8 ranks of Open MPI; all others must go on
 	$(COMPILED) $(OMPI)/bin/python -m tests.attack.deaths --kills 200
 
+# Not part of `make test`: more ranks than the machine has cores for. 20 minutes and 12 GB of memory on 2 cores.
+.PHONY: test-scale
+SCALE ?= 64 128 256
+test-scale: env-mpich compile  ## 64, 128 and 256 ranks on this machine with both MPIs: calls, groups, passes; renews benchmarks/results/scale.json
+	$(COMPILED) $(OMPI)/bin/python -m benchmarks.scaling.run openmpi $(OMPI) $(SCALE)
+	$(COMPILED) $(OMPI)/bin/python -m benchmarks.scaling.run mpich $(MPICH) $(SCALE)
+	$(PLAIN) $(OMPI)/bin/python -m benchmarks.scaling.simulate
+	$(OMPI)/bin/python -m benchmarks.scaling.plot
+	$(OMPI)/bin/python tools/scaling.py --keep
+
 # Not part of `make test`: the same tests once more, on the GPUs of this machine.
 .PHONY: test-gpu
 test-gpu: env-gpu  ## every test again with device="cuda", on this machine's GPUs (two of them for tests/cuda)

@@ -1,4 +1,4 @@
-"""The clock of a simulation: inside of it, `time.monotonic` is the clock of the worker that runs, and futures wait for events."""
+"""The clock of a simulation: `time.monotonic` is the clock of the worker that runs, and futures wait for events."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from mpigrad._core.rpc import calls
 @contextmanager
 def virtual_time(now: Callable[[], float | None], wait: Callable[[Any, float | None], bool]) -> Iterator[None]:
     """Use `now()` where it is not None, and `wait(fut, deadline)` where it returns True, instead of the process's own."""
-    real = time.monotonic
-
-    def monotonic() -> float:
-        at = now()
-        return real() if at is None else at
-
-    holders: tuple[tuple[Any, str], ...] = ((time, "monotonic"), (calls, "_monotonic"))
-    for holder, name in holders:
-        setattr(holder, name, monotonic)
+    places: tuple[tuple[Any, str], ...] = ((time, "monotonic"), (time, "perf_counter"), (calls, "_monotonic"))
+    real = [getattr(module, name) for module, name in places]
+    for (module, name), clock in zip(places, real):
+        setattr(module, name, _either(now, clock))
     future.set_block_hook(wait)
     try:
         yield
     finally:
         future.set_block_hook(None)
-        for holder, name in holders:
-            setattr(holder, name, real)
+        for (module, name), clock in zip(places, real):
+            setattr(module, name, clock)
+
+
+def _either(now: Callable[[], float | None], real: Callable[[], float]) -> Callable[[], float]:
+    def clock() -> float:
+        at = now()
+        return real() if at is None else at
+
+    return clock
