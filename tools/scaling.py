@@ -127,7 +127,8 @@ def _simulated(phase: dict[str, Any] | None) -> str:
 
 def run_table(runs: list[dict[str, Any]]) -> list[str]:
     """The lines of the table of real runs: seconds and messages of each step, and memory."""
-    lines = ["| step | " + " | ".join(f"{run['ranks']} ranks, {run['mpi']}" for run in runs) + " |", "|---" * (1 + len(runs)) + "|"]
+    head = "| step | " + " | ".join(f"{run['ranks']} ranks, {run['mpi']}" for run in runs) + " |"
+    lines = [head, "|---" * (1 + len(runs)) + "|"]
     for name in dict.fromkeys(step["name"] for run in runs for step in run["steps"]):
         steps = [next((step for step in run["steps"] if step["name"] == name), None) for run in runs]
         lines.append(f"| {name} | " + " | ".join(_step(step) for step in steps) + " |")
