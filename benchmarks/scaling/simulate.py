@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import mpigrad.distributed.rpc as rpc
 from benchmarks.scaling import programs
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.testing.simulation import Network, Phase, Simulation
@@ -28,9 +27,8 @@ def simulate(size: int, network: Network | None = None, memory: bool = False) ->
     with Simulation(size, network, measure_memory=memory) as world:
         world.on(0, lambda: programs.call_each(size), "calls from one worker to each")
         world.on_each(programs.call_first, name="calls of all workers to one")
-        if hasattr(rpc, "WorkerGroup"):
-            world.on(0, lambda: programs.group_call(size), "call to a group")
-            _record(world, "group", grouped=True)
+        world.on(0, lambda: programs.group_call(size), "call to a group")
+        _record(world, "group", grouped=True)
         _record(world, "nested calls", grouped=False)
         world.on(0, lambda: programs.spread_reference(size), "an RRef to all workers")
     phases = [*world.phases, *lose_one(size, network)] if size <= LARGEST_LOSS else world.phases
