@@ -13,6 +13,7 @@ import pytest
 from benchmarks.scaling.simulate import simulate
 
 SIZES = (16, 64, 256)
+BUSIEST = 140  # messages of one worker: four for each of at most 32 children in a tree; 512 if all of 256 workers asked it
 TREES = {  # phase -> messages on the critical path for each doubling of the workers, and messages for each worker
     "call to a group": (4.5, 2.7),
     "group: forward": (4.5, 2.7),
@@ -38,7 +39,7 @@ def test_the_critical_path_is_logarithmic(phases: dict[int, dict[str, dict[str, 
         found = phases[size][name]
         assert found["sequential"] <= slope * math.log2(size), (size, found)
         assert found["messages"] <= each * size, (size, found)
-    assert phases[256][name]["busiest"] <= 4 * phases[16][name]["busiest"], "one worker's share must not grow"
+        assert found["busiest"] <= BUSIEST, (size, found)
 
 
 def test_calls_from_one_worker_are_not(phases: dict[int, dict[str, dict[str, float]]]) -> None:
