@@ -29,6 +29,7 @@ from .._protocol.errors import RemoteTraceback, RpcTimeoutError, SendFailedError
 from ..functions import async_execution
 from .current import get_agent
 
+_LONGEST = 2.0  # seconds between two attempts
 _CALLER = os.urandom(8)  # this process among all that ever call
 _numbers = itertools.count(1)
 _pending: dict[int, None] = {}  # numbers of calls that are not settled, in order
@@ -94,7 +95,7 @@ class _Repeated:
             return
         self._left -= 1
         self._failures += 1
-        self._agent.after(RETRY_SECONDS * 1.5 ** (self._failures - 1), self._hand_over)
+        self._agent.after(min(RETRY_SECONDS * 1.5 ** (self._failures - 1), _LONGEST), self._hand_over)
 
     def _hand_over(self) -> None:
         """Let the pool make the attempt: timers must not run user code, which encoding may."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from mpigrad._core.rpc.frames import kind_of, pack_header, read_header
 from mpigrad._core.rpc.mpi import MPITransport
+from mpigrad._process.survival import survive
 
 from .._protocol.message import HEADER_SIZE, RAW, MessageType
 from .._transport.choose import open_transport
@@ -35,8 +36,10 @@ def note_bye(src: int) -> None:
 
 
 def drain_dynamic_groups() -> None:
-    """Exchange BYE messages on all communicators that were used for dynamic worlds. Called at exit."""
-    while _groups:
+    """Exchange BYE messages on all communicators that were used for dynamic worlds. Called at exit. In a job that survives deaths
+    MPI is not finalised, so messages may be left over.
+    """
+    while _groups and not survive():
         _, (comm, first_tag) = _groups.popitem()
         _drain(open_transport(comm, first_tag))
 

@@ -189,6 +189,8 @@ class Membership:
     def _add(self, rank: int, name: str, profile: Profile, epoch: int) -> None:
         agent = self._agent
         known = agent.workers.get(rank)
+        if rank in getattr(agent.transport, "dead", ()):  # the process has ended since it sent this
+            return
         if known is not None and agent.epochs.get(rank) == epoch:  # both JOIN and WELCOME introduce a member
             return
         if known is not None:
