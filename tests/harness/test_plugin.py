@@ -64,11 +64,17 @@ def suite(tmp_path: Path) -> Callable[..., str]:
     common = (sys.executable, "-m", "pytest", "-p", "pytest_mpigrad", "-p", "no:cacheprovider", "--color=no", "-rA", "-Werror")
     environment = {**clean_environment(), "COLUMNS": "200"}
 
-    def run(*options: str) -> str:
-        done = subprocess.run([*common, *options], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=SECONDS)
-        return done.stdout
+    def run(*options: str, **variables: str) -> str:
+        command, changed = [*common, *options], {**environment, **variables}
+        return subprocess.run(command, cwd=tmp_path, env=changed, capture_output=True, text=True, timeout=SECONDS).stdout
 
     return run
+
+
+def test_an_mpi_that_allows_one_thread_at_a_time_is_enough(suite: Callable[..., str]) -> None:
+    output = suite("--mpigrad", "2", "-k", "test_call or test_one_rank_fails", MPI4PY_RC_THREAD_LEVEL="serialized")
+    assert "1 failed, 1 passed" in output, output
+    assert "failed on rank(s) [1] of 2: AssertionError: only here" in output
 
 
 def test_tests_run_on_ranks_with_one_verdict(suite: Callable[..., str]) -> None:

@@ -2,15 +2,18 @@
 
 Messages are small pickles on a private communicator. Each belongs to a round (one test) and a topic. A rank that waits polls with
 a deadline, and stops waiting when another rank reports that its test has failed.
+
+Several threads use a channel, beside those of RPC: its lock is that of all MPI calls if MPI allows one at a time.
 """
 
 from __future__ import annotations
 
 import pickle
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
+
+from mpigrad.distributed._mpi import check_thread_level, mpi, turn_lock
 
 POLL_SECONDS = 0.0005
 
@@ -23,13 +26,10 @@ class Channel:
     """Point-to-point messages between the ranks, sorted by round, topic and source."""
 
     def __init__(self) -> None:
-        from mpi4py import MPI
-
-        if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
-            raise RuntimeError(f"the test channel needs MPI_THREAD_MULTIPLE, this MPI provides level {MPI.Query_thread()}")
-        self._mpi = MPI
-        self._comm = MPI.COMM_WORLD.Dup()
-        self._lock = threading.Lock()
+        check_thread_level()
+        self._mpi = mpi()
+        self._comm = self._mpi.COMM_WORLD.Dup()
+        self._lock = turn_lock()
         self._inbox: dict[tuple[int, str, int], Any] = {}
         self._sending: list[tuple[Any, bytes]] = []
         self.rank: int = self._comm.rank
