@@ -108,6 +108,8 @@ BARS = (
         for size in (1, 16, 64)
     ),
     beyond("a small differentiable all_reduce beside mpi4py's Allreduce, in seconds", "collectives.small_sum", 10e-6),
+    beyond("a small differentiable all_gather beside mpi4py's Allgather, in seconds", "collectives.small_gather", 10e-6),
+    beyond("a small differentiable all_to_all beside mpi4py's Alltoall, in seconds", "collectives.small_exchange", 10e-6),
     faster("DDP step of a 10 MB model", "ddp.step", 1.3),
     Bar("DDP step beside its computation, with communication half as long", "ddp.overlap", 1.155),
     faster("sparse Embedding step, 1,000,000 x 64", "embedding.rows_1m", 3.0),
