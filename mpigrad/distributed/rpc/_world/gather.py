@@ -133,9 +133,11 @@ def _await(agent: Agent, fut: Future, seconds: float, missing: Callable[[], list
 
 def _worker_lost(agent: Agent, rank: int) -> None:
     """Fail the gathers that wait for a worker that has left or was lost."""
-    info = agent.left.get(rank)
-    for gather in list(_of(agent).open.values()):
-        if info is not None and info.name in gather.names:
+    info, gathers = agent.left.get(rank), agent.slots.get("gathers")
+    if info is None or gathers is None:
+        return
+    for gather in list(gathers.open.values()):
+        if info.name in gather.names:
             for fut in (gather.collected, gather.result):
                 if not fut.done():
                     fut._set(2, agent.gone_error(rank))
