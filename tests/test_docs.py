@@ -141,6 +141,13 @@ def test_the_loss_of_a_worker(tmp_path: Path) -> None:
     assert len(shown) == 3 and sorted(output) == sorted(["lost: worker2", *shown])
 
 
+def test_a_group_shrinks(tmp_path: Path) -> None:
+    (program,) = programs("guides/recovering.md")
+    shown = promised("guides/recovering.md", r"(step \d|lost:) ")
+    assert len(shown) == 6
+    assert run(program, 4, tmp_path, options=("--survive",)).splitlines() == shown
+
+
 def test_scripts(tmp_path: Path) -> None:
     (program,) = programs("jit.md")
     output = run(program, 1, tmp_path)

@@ -85,7 +85,7 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (lambda x: vmap(lambda v, w: v)(x, mpigrad.ones(3)), ValueError, r"got sizes \[2, 3\]"),
     (lambda x: vmap(lambda v: v)(3), ValueError, "We cannot vmap over non-Tensor arguments"),
     (lambda x: vmap(lambda v: v, out_dims=None)(x), ValueError, "can not return a BatchedTensor when out_dim is None"),
-    (lambda x: functional_call(mpigrad.nn.Linear(2, 1), {"wait": x}, x), KeyError, "no parameter or buffer of Linear"),
+    (lambda x: functional_call(mpigrad.nn.Linear(2, 1), {"wait": x}, x), KeyError, "is not a parameter or buffer of Linear"),
 ]
 
 
