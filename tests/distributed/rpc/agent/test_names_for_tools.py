@@ -74,6 +74,7 @@ def test_a_profiled_value_and_its_type(rpc_world) -> None:
         names = [event.name for event in prof._found]
     assert f"rpc_remote#aten::add({rpc_world.name} -> {to})" in names
     assert any(event.name.startswith("rpc_async#_rref_typeof_on_owner(") for event in prof.function_events)
+    rpc_world.barrier()  # while a worker runs a function for a caller that profiles, its own calls are profiled, too
     other = rpc.remote(to, mpigrad.add, args=(mpigrad.ones(2), 1))
     with pytest.raises(RuntimeError, match="Profiling future has not been set!"):
         other._get_profiling_future()
