@@ -112,7 +112,7 @@ def answer(worker: str, step: int, piece: int, found: mpigrad.Tensor) -> None:
 def work(name: str) -> None:
     while (task := rpc.rpc_sync("server", ask, args=(name,), timeout=0)) is not None:
         weights, step, piece = task
-        if name == "worker1" and step == 2:
+        if name == "worker1" and step >= 2:
             os.kill(os.getpid(), signal.SIGKILL)
         rpc.rpc_sync("server", answer, args=(name, step, piece, gradient(weights, step, piece)))
 
