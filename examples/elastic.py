@@ -22,6 +22,7 @@ import mpigrad.distributed.rpc as rpc
 from mpigrad.futures import Future
 
 STEPS, PIECES, WIDTH = 12, 6, 50
+SECONDS = 60  # limit for each wait of the server
 
 
 def gradient(weights: mpigrad.Tensor, step: int, piece: int) -> mpigrad.Tensor:
@@ -128,8 +129,10 @@ def main() -> None:
         rpc.shutdown()
         return
     rpc.on_worker_lost(server.lost)
-    server.over.wait()
+    assert server.over.wait(SECONDS), "the workers have not finished"
+    deadline = time.monotonic() + SECONDS
     while len(rpc.get_worker_infos()) > 1:  # until all workers have been told, and have left
+        assert time.monotonic() < deadline, "some workers have not left"
         time.sleep(0.01)
     rpc.shutdown()
     expected = mpigrad.zeros(WIDTH)
