@@ -2,8 +2,8 @@
 
 Each rank owns a part of the array. In `size - 1` steps the parts travel around the ring and each rank adds its own elements; in
 as many further steps the sums travel around. Each rank sends and receives about twice the array, independent of the number of
-ranks, and all ranks have the same bits. Open MPI's `Iallreduce` moves arrays through a buffer in shared memory, which takes longer than
-its blocking `Allreduce` for 1 MiB and than the ring for all sizes. Between hosts MPI knows the network better.
+ranks, and all ranks have the same bits. Open MPI's `Iallreduce` moves arrays through a buffer in shared memory, which takes
+longer than its blocking `Allreduce` for 1 MiB and than the ring for all sizes. Between hosts MPI knows the network better.
 
 A `RingSum` stands for an MPI request: `Test` moves the messages on.
 """
