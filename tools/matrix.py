@@ -57,6 +57,7 @@ class Row:
     compiled: bool = True
     system: str = ""  # suffix of the commands of Debian's MPI ("openmpi": mpicc.openmpi, mpiexec.openmpi)
     like: str = ""  # the row whose environment this one uses
+    fails: bool = False  # a fault of the MPI that docs/verified.md describes; the row shows when a newer MPI has mended it
 
 
 def each_mpi(name: str, what: str, *mpi: str, system: str = "") -> Row:
@@ -69,12 +70,15 @@ def each_python(version: str) -> list[Row]:
     return [Row(name, what, python=version), Row(f"{name}-plain", f"{what}, plain modules", like=name, compiled=False)]
 
 
-def setting(name: str, what: str, like: str, **variables: str) -> Row:
-    return Row(name, what, like=like, variables=variables)
+def setting(name: str, what: str, like: str, fails: bool = False, **variables: str) -> Row:
+    return Row(name, what, like=like, variables=variables, fails=fails)
 
 
 # Open MPI uses these on fast networks only, unless told otherwise
 OFI = {"OMPI_MCA_opal_common_ofi_provider_include": "tcp;ofi_rxm"}
+OLDEST = ("numpy==2.0.*", "scipy<1.15", "scikit-learn<1.7")  # the last two fit this NumPy: pip would search for long
+# with the rendezvous of UCX MPICH 5.0.2 stalls, also in programs of mpi4py alone (docs/verified.md)
+UCX_TCP = {"MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "UCX_RNDV_THRESH": "100m"}
 UCX = {"OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"}
 
 ROWS = [
@@ -88,7 +92,7 @@ ROWS = [
     setting("serialized", "`MPI_THREAD_SERIALIZED`", "openmpi-5", MPI4PY_RC_THREAD_LEVEL="serialized"),
     setting("serialized-mpich", "`MPI_THREAD_SERIALIZED`", "mpich-5", MPI4PY_RC_THREAD_LEVEL="serialized"),
     setting("mpich-ofi", "libfabric, no shared memory", "mpich-5", MPIR_CVAR_CH4_NETMOD="ofi", MPIR_CVAR_NOLOCAL="1"),
-    setting("mpich-ucx", "UCX, no shared memory", "mpich-5", MPIR_CVAR_CH4_NETMOD="ucx", MPIR_CVAR_NOLOCAL="1"),
+    setting("mpich-ucx", "UCX (`tcp`), no shared memory", "mpich-5", fails=True, **UCX_TCP),
     setting("openmpi-tcp", "TCP, no shared memory", "openmpi-5", OMPI_MCA_pml="ob1", OMPI_MCA_btl="self,tcp"),
     setting("openmpi-ofi", "libfabric (`tcp;ofi_rxm`)", "openmpi-5", OMPI_MCA_pml="cm", OMPI_MCA_mtl="ofi", **OFI),
     setting("openmpi-ucx", "UCX", "openmpi-5", OMPI_MCA_pml="ucx", **UCX),
@@ -99,7 +103,7 @@ ROWS = [
     *each_python("3.12"),
     *each_python("3.13"),
     *each_python("3.14"),
-    Row("oldest", "the oldest NumPy and mpi4py", mpi4py="mpi4py==4.0.*", others=("numpy==2.0.*", "scipy<1.15")),
+    Row("oldest", "the oldest NumPy and mpi4py", mpi4py="mpi4py==4.0.*", others=OLDEST),
 ]
 BY_NAME = {row.name: row for row in ROWS}
 
@@ -154,7 +158,9 @@ def make(row: Row, folder: Path) -> None:
         compiler, launcher = (str(shutil.which(f"{name}.{row.system}")) for name in ("mpicc", "mpiexec"))
         variables = {**os.environ, "MPICC": compiler}
         install(folder, "--no-binary", "mpi4py", "--no-cache-dir", row.mpi4py, env=variables)
-        (folder / "bin" / "mpiexec").symlink_to(launcher)
+        mine = folder / "bin" / "mpiexec"  # no link: MPICH's launcher looks for its other programs beside itself
+        mine.write_text(f'#!/bin/sh\nexec {launcher} "$@"\n')
+        mine.chmod(0o755)
     install(folder, row.mpi4py, *row.mpi, *row.others, *TESTING)
 
 
@@ -280,7 +286,7 @@ def read() -> list[dict[str, object]]:
 
 
 def run_rows(rows: list[Row], tests: str) -> int:
-    """Run the tests of some rows; the number of runs that failed."""
+    """Run the tests of some rows; the number of runs that did not end as expected."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     pythons = {BY_NAME[row.like or row.name].python for row in rows}
     missing = [f"--python={version}" for version in sorted(pythons) if latest(version, ROOT / "dist") is None]
@@ -297,7 +303,7 @@ def run_rows(rows: list[Row], tests: str) -> int:
                 print(f"==== {row.name}: {error}", flush=True)
                 failures += 1
                 continue
-            failures += sum(bool(result["code"]) for result in results)
+            failures += sum(bool(result["code"]) != row.fails for result in results)
             record(row, results)
     return failures
 
@@ -324,7 +330,7 @@ def main() -> None:
     failures = run_rows(rows, options.tests)
     for name, what in left_out.items():
         print(f"left out: {name}, which needs {what}")
-    sys.exit(f"{failures} runs failed; their logs are in {os.path.relpath(FOLDER)}" if failures else 0)
+    sys.exit(f"{failures} runs did not end as expected; their logs are in {os.path.relpath(FOLDER)}" if failures else 0)
 
 
 if __name__ == "__main__":
