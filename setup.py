@@ -18,6 +18,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,8 @@ class Train(Compile):
         self.force = True
         for counts in Path(self.build_temp).rglob("*.gcda"):
             counts.unlink()
-        self._build(self.COUNTING)
+        # Resolvers that choose vector instructions run while the module is loaded, when the counters cannot be used yet.
+        self._build(self.COUNTING, {"mpigrad._core.kernels"})
         self._run(Path(self.build_temp) / "training")
         self._build(self.KNOWING)
         stamp.write_text(sources)
@@ -85,9 +87,12 @@ class Train(Compile):
         files = ["setup.py", TRAINING, *(file for extension in self.extensions for file in extension.sources)]
         return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
-    def _build(self, flags: tuple[str, ...]) -> None:
+    def _build(self, flags: tuple[str, ...], without: Set[str] = frozenset()) -> None:
+        """Build all extensions with these flags, those in `without` as usual."""
         usual = [extension.extra_compile_args for extension in self.extensions]
         for extension in self.extensions:
+            if extension.name in without:
+                continue
             args = ["-O2" if each == "-O1" else each for each in extension.extra_compile_args]
             extension.extra_compile_args = [*args, *flags]
             extension.extra_link_args = list(flags)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from ._array.dtype import dtype, from_numpy_dtype
 from ._array.layout import layout, sparse_coo, strided
 from ._core.tensor import TensorBase, tensors_are
 from ._graph.grad_mode import MODE
+from ._names import METHODS
+from ._process.lazy import load
 
 if TYPE_CHECKING:
     from ._core.node import Node
 
-Fn = TypeVar("Fn", bound=Callable[..., Any])
+Fn = TypeVar("Fn", bound=Callable[..., Any] | property)
 _tuple: Any = tuple.__new__
 _DTYPES: dict[np.dtype, dtype] = {}
 
@@ -209,7 +211,7 @@ class Tensor(TensorBase):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that `backward` has accumulated for this leaf, or that `retain_grad` has kept."""
+        """The gradient that `backward` has accumulated for this leaf, or that `retain_grad` has kept; None if there is none."""
         if self._grad is None and self._grad_fn is not None and not (self._extra and self._extra.retains_grad):
             _warn_about_grad_of_non_leaf()
         return self._grad
@@ -234,7 +236,7 @@ class Tensor(TensorBase):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor of which this one is a view."""
+        """The tensor of which this one is a view; None if it is no view."""
         return None if self._view is None else self._view.base
 
     @property
@@ -285,13 +287,60 @@ def flag_views(base: Tensor) -> None:
             view._requires = view._view.inherits = False
 
 
+_DEFINED: dict[str, Any] = {}
+"""Everything that `method` has attached to Tensor."""
+
+
 def method(fn: Fn, name: str | None = None) -> Fn:
     """Attach `fn` to Tensor as a method and return it: `@method` in the file that defines the operator."""
-    name = name or fn.__name__
-    if name in Tensor.__dict__:
-        raise AssertionError(f"Tensor.{name} is defined twice; the second time in {fn.__module__}")
-    setattr(Tensor, name, fn)
+    name = name or cast(Any, fn).__name__
+    _DEFINED[name] = fn
+    if not isinstance(Tensor.__dict__.get(name), _LateMethod):  # not yet in `_names.py`
+        setattr(Tensor, name, fn)
     return fn
+
+
+class _LateMethod:
+    """Stands for a method, or a property, whose module is imported when it is used for the first time.
+
+    It then takes the place of this object. It does not when its module defines it, since other threads could call it before the
+    module has been executed to its end.
+    """
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def load(self) -> Any:
+        """The method."""
+        whole = load(self.module)
+        found = _DEFINED[self.name]
+        if whole:
+            setattr(Tensor, self.name, found)
+        return found
+
+    def __get__(self, tensor: Tensor | None, cls: type[Tensor]) -> Any:
+        found = self.load()
+        if tensor is not None and self.name in tensor.__dict__ and not hasattr(found, "__set__"):
+            return tensor.__dict__[self.name]
+        return found.__get__(tensor, cls)
+
+    def __set__(self, tensor: Tensor, value: Any) -> None:
+        found = self.load()
+        if hasattr(found, "__set__"):
+            found.__set__(tensor, value)
+        else:
+            tensor.__dict__[self.name] = value
+
+    def __delete__(self, tensor: Tensor) -> None:
+        self.load()
+        delattr(tensor, self.name)
+
+
+for _module, _methods in METHODS.items():
+    for _each in _methods.split():
+        setattr(Tensor, _each, _LateMethod(_module, _each))
 
 
 def _check_assigned_grad(tensor: Tensor, value: Tensor) -> None:

@@ -32,7 +32,7 @@ from numpy import generic, ndarray, ufunc
 from typing import Any, Literal, SupportsIndex, TypeAlias, TypeVar, overload
 from typing_extensions import Self
 
-Fn = TypeVar("Fn", bound=Callable[..., Any])
+Fn = TypeVar("Fn", bound=Callable[..., Any] | property)
 _Operand: TypeAlias = Tensor | ndarray[Any, Any] | generic | complex
 _Subclass = TypeVar("_Subclass")
 
@@ -867,7 +867,7 @@ class Tensor(TensorBase):
     def mm(self, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of two matrices."""
     def mode(self, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> _mode:
-        """The most frequent value along a dimension, and its last index: (values, indices)."""
+        """The most frequent value (of equals the smallest) along a dimension, and its last index: (values, indices)."""
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Move dimensions to other positions; the other dimensions keep their order. A view."""
     def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -19,8 +19,6 @@ SCRIPTED_RPC = "scripted functions may call these by name; they are imported whe
 LOADED = "every worker must be able to take part in what these layers do, so they are loaded before it serves"
 DECLARED = {
     ("mpigrad.distributed.rpc._world.new_agent", "mpigrad.distributed.autograd"): LOADED,
-    ("mpigrad.distributed.rpc._world.new_agent", "mpigrad.distributed.nn"): LOADED,
-    ("mpigrad.distributed.rpc._world.new_agent", "mpigrad.distributed.optim"): LOADED,
     ("mpigrad.distributed.rpc._world.new_agent", "mpigrad._watchdog.install"): LOADED,
     ("mpigrad._ops.create.legacy", "mpigrad.cuda"): "names `torch.cuda.FloatTensor` in a class's `__module__`; imports nothing",
     ("mpigrad._ops.tensor.file_names", "mpigrad.nn.parameter"): "files may name parameters, whose module is then imported",
@@ -32,6 +30,7 @@ DECLARED = {
     ("mpigrad.jit._files.archive", "mpigrad.jit"): "the name of the file format; imports nothing",
     ("mpigrad.jit._frontend.function", "mpigrad.jit._files.save"): SAVE,
     ("mpigrad.jit._frontend.module", "mpigrad.jit._files.save"): SAVE,
+    ("mpigrad.jit._frontend.module", "mpigrad.jit._files.load"): "scripted modules travel between workers as files do",
 }
 
 
@@ -74,15 +73,18 @@ def import_nodes(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from import_nodes(child)
 
 
+Nodes = Callable[[ast.AST], Iterator[ast.Import | ast.ImportFrom]]
+
+
 def is_module(name: str) -> bool:
     path = ROOT.joinpath(*name.split("."))
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-def imported(path: Path) -> Iterator[tuple[int, str]]:
+def imported(path: Path, nodes: Nodes = import_nodes) -> Iterator[tuple[int, str]]:
     """Line and full module name of everything that a file imports."""
     package = module_name(path) if path.name == "__init__.py" else module_name(path).rpartition(".")[0]
-    for node in import_nodes(ast.parse(path.read_text(), str(path))):
+    for node in nodes(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
             continue
@@ -198,6 +200,44 @@ def test_declared_imports_exist_and_have_a_reason() -> None:
     for (module, name), reason in DECLARED.items():
         assert name in graph.get(module, set()) | texts[module], f"{module} does not import {name} any more"
         assert reason, f"why does {module} import {name}?"
+
+
+# Packages that a worker imports before it has threads, with all modules that they import.
+BEFORE_THREADS = {"mpigrad._core.rpc", "mpigrad._core.autograd", "mpigrad.interop"}
+
+
+def waiting_graph() -> dict[str, set[str]]:
+    """For which other modules the import of a module waits: those that it imports when it is executed, and its package."""
+    modules = {module_name(path): path for path in FILES}
+    found: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        names = {name for _, name in imported(path, import_nodes_when_executed)}
+        found[module] = (names | {module.rpartition(".")[0]}) & modules.keys() - {module}
+    return found
+
+
+def import_nodes_when_executed(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield child
+        elif not isinstance(child, (ast.FunctionDef, ast.Lambda)) and not _is_type_checking(child):
+            yield from import_nodes_when_executed(child)
+
+
+def test_threads_do_not_wait_for_each_others_imports() -> None:
+    """A package and its modules may wait for each other if the package is always imported first.
+
+    Otherwise a thread that imports such a module and one that imports the package wait for each other, and Python gives one of
+    them a half-imported module. So a package whose modules are imported one by one imports none itself: see `_process/lazy.py`.
+    """
+    graph = waiting_graph()
+    for knot in cycles(graph):
+        head = min(knot, key=lambda name: (name.count("."), name))
+        if head in BEFORE_THREADS or head.startswith(("mpigrad._cli", "mpigrad.testing")):
+            continue
+        for module, names in graph.items():
+            inner = (names & set(knot)) - {head}
+            assert module in knot or not inner, f"{module} imports {inner}, which {head} imports: make {head} lazy"
 
 
 def test_cycles_are_found() -> None:

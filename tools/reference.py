@@ -100,6 +100,11 @@ TASKS = {
 }
 # Names that open their module's page; all others follow in alphabetical order.
 FIRST = [name for names, _ in TASKS.values() for name in names.split()]
+# Modules that PyTorch does not have, or has with other functions.
+OWN = (
+    "mpigrad.distributed.checkpoint", "mpigrad.distributed.domain", "mpigrad.interop", "mpigrad.testing.simulation",
+    "mpigrad.utils.safetensors",
+)  # fmt: skip
 # Classes that users get but do not make; their methods serve other parts of the package.
 OPAQUE = ("DistAutogradContext",)
 # Rows of the glossary to which docstrings of `mpigrad.distributed` link. Not: words with an everyday meaning (pass, user).
@@ -167,6 +172,10 @@ def _summaries(names: list[str]) -> Iterator[str]:
 def page(module: ModuleType) -> Iterator[str]:
     """The lines of a module's page."""
     yield from (f"# {module.__name__}", "", f"```{{py:module}} {module.__name__}", "```", "", text_of(module), "")
+    if not module.__name__.startswith(OWN):
+        original = module.__name__.replace("mpigrad", "torch", 1)
+        yield from (f"Names, arguments and defaults are those of `{original}`, except where a description says that something is "
+                    "an addition. Arguments that a description does not mention have the same meaning as there.", "")
     for name, value in public(module):
         yield from entry(module, name, value, "##")
         if inspect.isclass(value) and name not in OPAQUE:
@@ -210,6 +219,8 @@ def methods(owner: type) -> list[tuple[str, Any]]:
     """
     import mpigrad
 
+    for name in list(vars(owner)):
+        getattr(owner, name, None)  # imports the module of a method that has not been used
     found = [(name, value) for name, value in sorted(vars(owner).items()) if not name.startswith("_")]
     if owner is mpigrad.Tensor:
         found = [(name, value if value.__doc__ else getattr(mpigrad, name, value)) for name, value in found]

@@ -331,9 +331,13 @@ _SCOPE = _scope()
 def tensor_stub() -> str:
     """`_tensor.pyi`: the class with all methods that are attached to it."""
     module: Any = importlib.import_module(TENSOR)
+    for name in list(vars(module.Tensor)):
+        getattr(module.Tensor, name)  # imports the module of the method
     stub = Stub(module, set(vars(module.Tensor)), {})
     for name, value in vars(module).items():
         if getattr(value, "__module__", None) != TENSOR:
+            continue
+        if name == "_LateMethod":  # only the class's methods need it
             continue
         if name == "Tensor":
             tensor_class(stub, value)
@@ -426,7 +430,7 @@ def _exported(module: types.ModuleType, key: str, value: Any) -> bool:
     if isinstance(value, types.ModuleType):
         return value.__name__ == f"{module.__name__}.{key}" and key in {*getattr(module, "_LAZY", ()), "autograd", "return_types"}
     listed = getattr(module, "__all__", None)
-    if listed is not None and key not in listed or key in ("annotations", "Any"):
+    if listed is not None and key not in listed and key[0] != "_" or key in ("annotations", "Any"):
         return False
     made = value.__module__ if inspect.isclass(value) or inspect.isfunction(value) else type(value).__module__
     return made.startswith("mpigrad") or type(value) in (float, str, type(None))

@@ -10,27 +10,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._names import OPERATORS
+from .._process.lazy import load
+
+_MODULES = {name: module for module, names in OPERATORS.items() for name in names.split()}
+DEFINED: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+"""All operators that have been defined, on arrays and on tensors. A namespace has those that have been used."""
+
 
 class Namespace:
-    """Operators by name; filled by `_ops._define.operator.operator`."""
+    """Operators by name, filled on first use. The module of an operator is imported then, so that no thread sees a part of it."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, place: int) -> None:
+        self._name, self._place = name, place
 
     def __repr__(self) -> str:
         return self._name
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        raise AttributeError(f"no operator {name!r} in {self._name}: define it with _ops._define.operator.operator")
+    def __getattr__(self, name: str) -> Any:
+        whole = load(_MODULES[name]) if name in _MODULES else True
+        found = DEFINED.get(name)
+        if found is None:
+            raise AttributeError(
+                f"no operator {name!r} in {self._name}: define it with _ops._define.operator.operator, and run tools/names.py"
+            )
+        if whole:
+            setattr(self, name, found[self._place])
+        return found[self._place]
 
 
-RAW = Namespace("RAW")
-DIFF = Namespace("DIFF")
+RAW = Namespace("RAW", 0)
+DIFF = Namespace("DIFF", 1)
 
 
 def add_to_both(name: str, raw: Callable[..., Any], differentiable: Callable[..., Any]) -> None:
     """Make an operator available to derivatives as `F.name`."""
-    if name in RAW.__dict__:
-        raise AssertionError(f"operator {name!r} is defined twice")
-    setattr(RAW, name, raw)
-    setattr(DIFF, name, differentiable)
+    DEFINED[name] = raw, differentiable

@@ -84,7 +84,10 @@ def hooks_left() -> None:
 
 
 class Packed:
-    """A saved tensor that went through `saved_tensors_hooks`. To derivatives on arrays it looks like the tensor."""
+    """A saved tensor that went through `saved_tensors_hooks`.
+
+    Raw derivatives, which read only `_array`, can use it like the tensor: each access calls the unpack hook.
+    """
 
     __slots__ = ("edge", "hook", "packed")
     _counter = None  # no version check: the pack hook keeps a copy or is responsible for changes

@@ -25,6 +25,8 @@ class Watcher(Protocol):
 
 
 _watchers: list[Watcher] = []
+activity_hooks: list[Callable[[bool], None]] = []
+"""Called when profiling starts and ends; other layers add their own."""
 
 
 def watch(watcher: Watcher) -> None:

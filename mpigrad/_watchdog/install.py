@@ -15,13 +15,14 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from mpigrad._process.logs import get_logger
+from mpigrad._process.rank import singletons
 from mpigrad._watchdog.report import start_reporting
-from mpigrad._watchdog.singletons import warn_of_singletons
-from mpigrad._watchdog.stall import StallWatch
 from mpigrad.distributed.rpc._protocol import extensions
 
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
+    from mpigrad._watchdog.stall import StallWatch
 
 VARIABLE = "MPIGRAD_STALL_SECONDS"
 
@@ -35,6 +36,14 @@ def stall_seconds() -> float:
         if (seconds := float(text)) >= 0:
             return seconds
     raise ValueError(f"{VARIABLE}={text!r} is not a number of seconds; it can be 30, or 0 to switch it off")
+
+
+def warn_of_singletons(world_size: int) -> bool:
+    """Warn if the launcher has started N jobs of one rank instead of one job of N ranks; returns whether it warned."""
+    problem = singletons(world_size)
+    if problem is not None:
+        get_logger("launch").warning("%s", problem)
+    return problem is not None
 
 
 def stacks_on_signal() -> None:
@@ -53,6 +62,8 @@ def started(agent: Agent) -> None:
     start_reporting()
     seconds = stall_seconds()
     if seconds:
+        from mpigrad._watchdog.stall import StallWatch
+
         _watches[id(agent)] = StallWatch(agent, seconds)
 
 

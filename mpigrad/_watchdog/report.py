@@ -133,8 +133,9 @@ def places() -> list[str]:
 
 
 def _place(frame: Any) -> str | None:
-    """The position of the innermost frame that belongs neither to this library nor to Python's threading, as text: "train.py:28
-    main".
+    """The position of the innermost frame that belongs neither to this library nor to Python's threading.
+
+    As text, such as "train.py:28 main"; None if there is no such frame.
     """
     inner: FrameType | None = frame
     while inner is not None:

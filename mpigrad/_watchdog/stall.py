@@ -45,7 +45,7 @@ class StallWatch:
                 self._report(wait)
 
     def stalled(self) -> Wait | None:
-        """The first call that has been pending for too long and has not been reported."""
+        """The first call that has been pending for too long and has not been reported; None if there is none."""
         now = time.monotonic()
         # the watch's own calls are left out: they wait for the same worker
         waits = [wait for wait in waits_of(self._agent) if wait.function != view.__qualname__]

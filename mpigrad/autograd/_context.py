@@ -98,7 +98,7 @@ class BackwardCFunction(Node, FunctionCtx):
     # -- saved tensors -----------------------------------------------------------------------------------------------
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors of `save_for_backward`; RuntimeError if one was modified in place since."""
+        """The tensors (and Nones) of `save_for_backward`; RuntimeError if one was modified in place since."""
         if self._saved is None:
             raise RuntimeError(TWICE)
         return tuple(None if each is None else each.unpack(self) for each in self._saved)
@@ -132,7 +132,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple(values) if task is None or task.sink is None else tuple(_apart(values))
 
     def _incoming(self, value: Any, meta: Any) -> Tensor | None:
-        """Convert an incoming gradient to the argument of `backward`."""
+        """Convert an incoming gradient to the argument of `backward`; a missing one to zeros or None: `set_materialize_grads`."""
         if value is None:
             return _zeros(meta) if self.materialize_grads and meta is not None else None
         return value if isinstance(value, Tensor) else wrap(as_array(value))

@@ -44,7 +44,7 @@ def wrap_outputs(ctx: Any, args: tuple[Any, ...], out: Any, recorded: bool) -> A
 
 
 def _meta(out: Any) -> tuple[Any, Any, Any] | None:
-    """Device, shape and type of an output, enough to create zeros for it."""
+    """Device, shape and type of an output, enough to create zeros for it; None if it is not a tensor."""
     return (out.device, out._array.shape, out._array.dtype) if isinstance(out, Tensor) else None
 
 

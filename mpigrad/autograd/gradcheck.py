@@ -17,9 +17,15 @@ from .._array.device import array_module, host
 from .._core.engine import as_array
 from .._core.tensor import wrap
 from .._tensor import Tensor
-from ._backward import grad, run_backward
 
 Function = Callable[..., Any]
+
+
+def grad(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """`autograd.grad`, imported late: the package imports this module at once, and no thread may wait for both in turn."""
+    from ._backward import grad
+
+    return grad(*args, **kwargs)
 
 
 class GradcheckError(RuntimeError):
@@ -283,6 +289,8 @@ class _Check:
 
     def _undefined(self, outs: tuple[Tensor, ...], grads: list[Any]) -> None:
         try:
+            from ._backward import run_backward
+
             found = run_backward(outs, grads, True, False, self.wanted)
         except RuntimeError as error:
             raise GradcheckError(

@@ -14,14 +14,13 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import Any, NamedTuple
 
-from .._graph.tracing import unwatch, watch
+from .._graph.tracing import activity_hooks, unwatch, watch
 from ._operator_names import shown
 from ._profiler_flops import flops
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, nest
 
 _lock = threading.Lock()
 active: list[profile] = []
-activity_hooks: list[Callable[[bool], None]] = []  # called when profiling starts and ends; other layers add their own
 default_node = -1  # the rank while RPC runs
 
 

@@ -16,7 +16,10 @@ ForeignEdge = tuple[Any, int]  # a node of the framework's graph, and the index 
 
 
 class Received(NamedTuple):
-    """An end of a framework's graph: the output `places[nr]` of a mpigrad node is the output `nr` of the framework's."""
+    """An end of a framework's graph, below tensors that were received.
+
+    `node` is mpigrad's recv function for these tensors. The output `nr` of the framework's node is the output `places[nr]` of it.
+    """
 
     node: Any
     places: Sequence[int]
@@ -25,8 +28,8 @@ class Received(NamedTuple):
 class Graph(NamedTuple):
     """The part of a framework's graph below some nodes.
 
-    `below` has, for each node that can be run, its edges (None for inputs without gradient). `ends` has the others: the leaf, for
-    the node of a leaf; `Received`, for a node that `attach` has made.
+    `below` has the nodes that can be run, each with its edges to the nodes below it (None for inputs without gradient). `ends`
+    has all other nodes: that of a leaf with the leaf, one that `attach` has made with its `Received`.
     """
 
     below: Mapping[Any, Sequence[ForeignEdge | None]]
@@ -36,9 +39,9 @@ class Graph(NamedTuple):
 class TensorAdapter(ABC):
     """How RPC and distributed autograd handle the tensors of one framework.
 
-    The first three methods are all that calls need: tensors then travel like arrays and arrive as tensors of the framework.
-    The others connect the framework's graphs to those of other workers. A tensor that requires grad has a place in a graph,
-    `edge_of`. There are two ways to provide it:
+    The attribute `name` and the first three methods are all that calls need: tensors then travel like arrays and arrive as
+    tensors of the framework. The other methods connect the framework's graphs to those of other workers: a tensor that requires
+    grad has a place in a graph, which `edge_of` returns. There are two ways to implement it:
 
     - The nodes are mpigrad's: subclasses of `mpigrad.autograd.graph.Node` whose `run(F, grad)` returns the gradients along their
       `edges`. Then mpigrad's engine runs them, and `graph_of` and `run` are not called. This suits frameworks without a tape.
@@ -78,6 +81,10 @@ class TensorAdapter(ABC):
         return NotImplemented
 
     # -- graphs --------------------------------------------------------------------------------------------------------
+    def size(self, tensor: Any) -> int:
+        """The number of elements of a tensor that requires grad."""
+        return int(self.array_of(tensor).size)
+
     def requires_grad(self, tensor: Any) -> bool:
         """Whether a tensor has a place in a graph. Frameworks without graphs keep False."""
         return False
@@ -87,7 +94,10 @@ class TensorAdapter(ABC):
         return True
 
     def carried(self, callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Wrap a callback of a future so that it runs, on any thread, in the framework's modes of the thread that adds it."""
+        """Wrap a callback of a future, so that it runs in the framework's modes (such as `no_grad`) of the thread that adds it.
+
+        Called when the callback is added; the callback may run on another thread.
+        """
         return callback
 
     def edge_of(self, tensor: Any) -> ForeignEdge | None:
@@ -95,9 +105,9 @@ class TensorAdapter(ABC):
         raise NotImplementedError(f"tensors of {self.name} have no graph")
 
     def attach(self, tensors: Sequence[Any], node: Any, places: Sequence[int]) -> Any:
-        """Make tensors that `make` has just made outputs of `node`, a node of mpigrad's graph: its outputs `places`.
+        """Make received tensors, which `make` has just made, the outputs `places` of `node`, a recv function of mpigrad.
 
-        The result, the framework's node, is shown to users who ask for recv functions; None shows `node`.
+        Returns the framework's node, which is shown to users who ask for recv functions; None shows `node` instead.
         """
         raise NotImplementedError(f"tensors of {self.name} cannot take part in distributed autograd")
 
@@ -126,10 +136,14 @@ class TensorAdapter(ABC):
         create: bool,
         quiet: Sequence[Any] = (),
     ) -> Sequence[Any]:
-        """Compute the gradients of `inputs`, given those of `outputs` (some may be None). Nodes below `inputs` do not run.
+        """Compute the gradients at `inputs`, given those at `outputs` (some may be None), as `torch.autograd.grad` does.
 
-        `keep`: the same nodes will run again. `create`: record the gradients, so that they can be differentiated.
-        `quiet`: tensors at some of the inputs whose hooks must not be called now: these get only a part of their gradient.
+        `inputs` are the ends of this part of the graph: nodes below them do not run.
+
+        Args:
+            keep: the same nodes will run again, so what they have saved must not be freed.
+            create: record the computation, so that the gradients can be differentiated.
+            quiet: leaves among the inputs whose hooks must not be called, because this is only a part of their gradient.
         """
         raise NotImplementedError(f"tensors of {self.name} have no graph")
 
@@ -138,9 +152,9 @@ class TensorAdapter(ABC):
         return grad
 
     def accumulate(self, held: Any, grad: Any, leaf: Any, create: bool) -> Any:
-        """Add a gradient of a leaf to the one that a context holds (None at first), and return the sum.
+        """Add a gradient of a leaf to the one that a context holds (`held`, None at first), and return the sum.
 
-        What is kept must share no memory with others.
+        The context keeps the result, and later gradients may be added in place: it must share no memory with other tensors.
         """
         return grad if held is None else held + grad
 
@@ -151,11 +165,13 @@ FRAMEWORKS = {"torch": "mpigrad.interop._torch", "jax": "mpigrad.interop._jax", 
 _by_type: dict[type, TensorAdapter] = {}
 _by_name: dict[str, TensorAdapter] = {}
 _found: dict[type, TensorAdapter | None] = {}  # by exact type, also of objects that are no tensors
-_REMEMBERED = 4096
+_REMEMBERED = 4096  # entries of `_found`, which keeps its classes alive: programs may make classes in a loop
 
 
 def register_adapter(cls: type, adapter: TensorAdapter) -> None:
-    """Use an adapter for objects of a class, and of subclasses without an adapter of their own. Call it on every worker.
+    """Use an adapter for objects of a class, and of subclasses without an adapter of their own.
+
+    Call it on every worker, with adapters of the same name: messages name the adapter of each tensor.
 
     >>> import numpy as np
     >>> from mpigrad.interop import TensorAdapter, adapter_of, register_adapter

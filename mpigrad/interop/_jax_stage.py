@@ -21,6 +21,8 @@ from ..nn import Parameter
 
 def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The implementation of `mpigrad.interop.jax.stage`."""
+    # The tree (the structure of the arguments) is static: `jit` compiles anew for another one. `chosen` are the places of the
+    # leaves that get gradients.
     plain = jax.jit(lambda tree, leaves: _split(_called(fn, tree, leaves)), static_argnums=0)
     recorded = jax.jit(functools.partial(_with_derivative, fn), static_argnums=(0, 1))
 
@@ -64,8 +66,14 @@ class _Stage(Function):
 
 @jax.jit
 def _derivative(derivative: Any, grads: list[Any]) -> Any:
-    (found,) = derivative(grads)
-    return found
+    """Apply a derivative, compiled; the same for all stages, as a derivative is a pytree."""
+    return _conjugated(derivative, grads)
+
+
+def _conjugated(derivative: Any, grads: list[Any]) -> list[Any]:
+    """Apply a derivative of JAX. The gradient of a complex number is the conjugate of JAX's, here and in PyTorch."""
+    (found,) = derivative([jnp.conj(each) for each in grads])
+    return [jnp.conj(each) for each in found]
 
 
 def _called(fn: Callable[..., Any], tree: Any, leaves: list[Any]) -> Any:
@@ -74,7 +82,11 @@ def _called(fn: Callable[..., Any], tree: Any, leaves: list[Any]) -> Any:
 
 
 def _with_derivative(fn: Callable[..., Any], tree: Any, chosen: tuple[int, ...], varied: list[Any], fixed: list[Any]) -> Any:
-    """The results, the derivative (a pytree with the arrays that it needs), and the other results."""
+    """The results, the derivative, and the results without gradients (`_split`).
+
+    The derivative is what `jax.vjp` returns: a function that is also a pytree (of the arrays that it needs), so `jit` can
+    return it. `varied` are the leaves at the places `chosen`, `fixed` the others.
+    """
 
     def of_varied(values: list[Any]) -> Any:
         leaves = list(fixed)
@@ -91,26 +103,37 @@ def _gradient_stage(fn: Callable[..., Any], tree: Any, chosen: tuple[int, ...]) 
 
     def gradient(fixed: list[Any], varied: list[Any], grads: list[Any]) -> Any:
         _, derivative, _ = _with_derivative(fn, tree, chosen, varied, fixed)
-        (found,) = derivative(grads)
-        return found
+        return _conjugated(derivative, grads)
 
     return stage(gradient)
 
 
+@jax.tree_util.register_pytree_node_class
+class _Place:
+    """The place of an array that was taken out of a pytree; not None, which results may contain."""
+
+    def tree_flatten(self) -> tuple[tuple[()], None]:
+        return (), None
+
+    @classmethod
+    def tree_unflatten(cls, _: Any, __: Any) -> _Place:
+        return cls()
+
+
 def _split(result: Any) -> tuple[list[Any], Any]:
-    """The arrays in a result that can have gradients, and the result with None in their places."""
+    """The arrays in a result that can have gradients, and the result with a `_Place` for each of them."""
     leaves, tree = jax.tree.flatten(result)
     leaves = [jnp.asarray(each) for each in leaves]
     smooth = [jnp.issubdtype(each.dtype, jnp.inexact) for each in leaves]
-    rest = [None if chosen else each for chosen, each in zip(smooth, leaves)]
+    rest = [_Place() if chosen else each for chosen, each in zip(smooth, leaves)]
     return [each for chosen, each in zip(smooth, leaves) if chosen], jax.tree.unflatten(tree, rest)
 
 
 def _joined(smooth: list[Tensor], rest: Any) -> Any:
     """The result of a function, with tensors put back into their places."""
-    leaves, tree = jax.tree.flatten(rest, is_leaf=lambda each: each is None)
+    leaves, tree = jax.tree.flatten(rest, is_leaf=lambda each: isinstance(each, _Place))
     waiting = iter(smooth)
-    return jax.tree.unflatten(tree, [next(waiting) if each is None else _tensor(each) for each in leaves])
+    return jax.tree.unflatten(tree, [next(waiting) if isinstance(each, _Place) else _tensor(each) for each in leaves])
 
 
 def _array(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """PyTorch's tensors. Loaded when an object of torch is first sent or received; everything here may import torch.
 
 A received tensor is no leaf, as in PyTorch: its node is called RecvRpcBackward, and users may change it in place. The node
-belongs to the framework's graph and knows mpigrad's recv function, where gradients leave for another worker.
+belongs to torch's graph and refers to mpigrad's recv function, where gradients leave for another worker. The methods of
+`TorchAdapter` are described in `TensorAdapter`.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ class TorchAdapter(TensorAdapter):
 
     # -- payloads ------------------------------------------------------------------------------------------------------
     def array_of(self, tensor: Any) -> Any:
-        if tensor.dtype not in _AS_BITS:
+        if tensor.is_cpu and tensor.dtype not in _AS_BITS:
             try:
-                array = tensor.detach().numpy()
+                array = tensor.numpy(force=True)  # like `detach().numpy()`; conjugates and negatives are copied
             except (TypeError, RuntimeError):  # not plain memory of the CPU
                 return self._other_array(tensor)
             if array.flags.c_contiguous or not _wastes(tensor):
@@ -114,6 +115,9 @@ class TorchAdapter(TensorAdapter):
         return _as_subclass, (type(obj), obj.as_subclass(torch.Tensor), obj.__dict__ or None)
 
     # -- graphs --------------------------------------------------------------------------------------------------------
+    def size(self, tensor: Any) -> int:
+        return tensor.numel()  # type: ignore[no-any-return]
+
     def requires_grad(self, tensor: Any) -> bool:
         return tensor.requires_grad  # type: ignore[no-any-return]
 
@@ -129,11 +133,11 @@ class TorchAdapter(TensorAdapter):
         return None if node is None else (node, tensor.output_nr)
 
     def attach(self, tensors: Sequence[Any], node: Any, places: Sequence[int]) -> Any:
-        for tensor in tensors:
-            tensor.requires_grad_(False)
         if torch.is_grad_enabled():
-            _apply(_ORIGIN, Received(node, places), *tensors)
+            _apply(_ORIGIN, Received(node, places), tuple(tensors))
             return tensors[0].grad_fn
+        for tensor in tensors:  # `make` has set it
+            tensor.requires_grad_(False)
         return None
 
     def gradient(self, array: Any, description: bytes) -> Any:
@@ -183,26 +187,26 @@ class TorchAdapter(TensorAdapter):
         starts, given = [], []
         for edge, grad in zip(outputs, grads):
             if grad is not None:
-                starts.append(GradientEdge(*edge))
+                starts.append(_new_edge((*edge, *_NO_TOKEN)))
                 given.append(grad)
         if not given:
             return [None] * len(inputs)
         if quiet:
             before, _QUIET.tensors = _QUIET.tensors, _put_off(quiet)
         try:
-            ends = tuple([GradientEdge(*edge) for edge in inputs])
+            ends = tuple([_new_edge((*edge, *_NO_TOKEN)) for edge in inputs])
             found = list(_run_backward(tuple(starts), tuple(given), keep or create, create, ends, True, accumulate_grad=False))
         finally:
             if quiet:
                 _QUIET.tensors = before
         if not create:
-            del grad, given
+            del grad, given  # these references would look like other users of the memory
             _separate(found, inputs)
         return found
 
     def leaf_gradient(self, grad: Any, leaf: Any, create: bool) -> Any:
         if type(grad) is np.ndarray:
-            if grad.nbytes <= _SMALL:  # a view of a received frame, which it would keep
+            if grad.nbytes <= _SMALL:  # a view of a received frame, which would stay in memory as long as the gradient
                 grad = grad.copy()
             grad = self.gradient(grad, _NAMES.get(leaf.dtype) or b"")
         elif type(grad) is SparseArray:
@@ -228,6 +232,8 @@ class TorchAdapter(TensorAdapter):
 
 
 # What `torch.autograd.grad` calls after its checks, which cost as much as a small graph: shapes are checked here, too.
+_NO_TOKEN = (None,) * (len(GradientEdge._fields) - 2)
+_new_edge: Any = partial(tuple.__new__, GradientEdge)  # at a third of the price of `GradientEdge(...)`
 _run_backward: Any = torch.autograd.Variable._execution_engine.run_backward  # type: ignore[attr-defined]
 
 
@@ -236,10 +242,9 @@ class RecvRpc(torch.autograd.Function):
     """The node below received tensors. Gradients are taken out of the graph before it: it never runs."""
 
     @staticmethod
-    def forward(ctx: Any, origin: Any, received: Received, *tensors: Any) -> Any:
-        ctx.mark_dirty(*tensors)  # the tensors themselves become its outputs
+    def forward(ctx: Any, origin: Any, received: Received, tensors: tuple[Any, ...]) -> Any:
         ctx.received = received
-        return tensors
+        return tensors  # no inputs for torch, as they are in a tuple: so they become outputs, without copies
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -266,6 +271,7 @@ def _modes() -> Modes:
 
 
 def _run_in(modes: Modes, callback: Callable[[Any], Any], fut: Any) -> Any:
+    """Call a callback of a future in these modes; those of the calling thread are restored afterwards."""
     inference, grad, cast = modes
     with ExitStack() as entered:
         entered.enter_context(torch.inference_mode(inference))
@@ -284,7 +290,7 @@ _QUIET = _Quiet()
 
 
 class _Hook:
-    """A hook of a tensor that may be put off."""
+    """A hook of a tensor that may be put off: skipped while the tensor is in `_QUIET.tensors`."""
 
     def __init__(self, hook: Any, tensor: Any) -> None:
         self.hook, self.tensor = hook, id(tensor)
@@ -294,6 +300,7 @@ class _Hook:
 
 
 def _put_off(tensors: Sequence[Any]) -> frozenset[int]:
+    """Wrap the hooks of tensors in `_Hook`; returns what `_QUIET.tensors` must be while these hooks are put off."""
     for tensor in tensors:
         hooks = tensor._backward_hooks
         for key, hook in list(hooks.items()):
@@ -307,20 +314,23 @@ _SMALL = 32 * 1024  # bytes; larger arrays have their own memory when they arriv
 
 
 def _separate(grads: list[Any], ends: Sequence[ForeignEdge]) -> None:
-    """Copy those gradients of leaves whose memory has other users: what is left may be kept and changed. The others are sent."""
+    """Copy those gradients of leaves whose memory has other users, so that contexts may keep the gradients and add to them.
+
+    Gradients of received tensors are sent to other workers and then dropped, so they need no copy. `ends` says which are which.
+    """
     for place in range(len(grads)):  # `enumerate` would have a reference of its own
         if type(ends[place][0]) is _RECV_NODE:
             continue
         grad = grads[place]
         if grad is None:
             continue
-        if sys.getrefcount(grad) > 3 or grad._use_count() > 1:
+        if sys.getrefcount(grad) > 3 or grad._use_count() > 1:  # 3: `grads`, `grad`, and the argument of getrefcount
             grads[place] = grad.clone()
         elif grad.layout is torch.strided and _storage_users(grad.untyped_storage()._cdata) > 2:
             grads[place] = grad.clone()
 
 
-_storage_users: Any = getattr(torch._C, "_storage_Use_Count", lambda data: 3)
+_storage_users: Any = getattr(torch._C, "_storage_Use_Count", lambda data: 3)  # a torch without it: copy always
 
 
 def _wastes(tensor: Any) -> bool:
@@ -388,8 +398,10 @@ def _compressed(outer: Any, inner: Any, values: Any, shape: tuple[int, ...], lay
 
 # -- scripts -----------------------------------------------------------------------------------------------------------
 class ScriptAdapter(TensorAdapter):
-    """Sends what `torch.jit.script` has made. A function is sent by its qualified name if the sender finds it under this name
-    in a module, otherwise with its code; a module is always sent with its code.
+    """Sends what `torch.jit.script` has made.
+
+    A function is sent by its qualified name if the sender finds it under this name in a Python module, otherwise with its code. A
+    scripted module is always sent with its code.
     """
 
     name = "torch.jit"
@@ -413,7 +425,7 @@ class ScriptAdapter(TensorAdapter):
 
 
 def _find(name: str) -> Any:
-    """What a qualified name (without `__torch__`) leads to; None if it leads nowhere."""
+    """The object with a qualified name (without `__torch__`), such as "package.module.function"; None if there is none."""
     module, _, rest = name.rpartition(".")
     try:
         return getattr(importlib.import_module(module or "__main__"), rest, None)

@@ -30,7 +30,11 @@ def shared(tensor: Any) -> Tensor:
 
 
 class TorchReducer(Reducer):
-    """Averages gradients of torch parameters."""
+    """Averages gradients of torch parameters.
+
+    The base class works on tensors of mpigrad that share the memory of torch's parameters (`shared`). `_theirs` and `_ours` map
+    these two to each other, by their ids.
+    """
 
     def __init__(self, named: Sequence[tuple[str, Any]], sparse: set[int], *options: Any) -> None:
         own = [(name, shared(each)) for name, each in named]
@@ -80,7 +84,7 @@ class TorchDataParallel(DataParallel, torch.nn.Module):
 
     @property
     def join_device(self) -> Any:
-        """The device of the counts of active ranks."""
+        """The device of the tensors with which `Join` counts active ranks."""
         return "cpu"
 
     def _own(self, tensor: Any) -> Tensor:

@@ -33,7 +33,7 @@ def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def parameters(tree: Any) -> Any:
-    """A copy of a pytree in which each array is replaced by a `Parameter`, for stages and for optimizers.
+    """A copy of a pytree in which each array is replaced by a `Parameter` of mpigrad, for stages and for mpigrad's optimizers.
 
     >>> from mpigrad.interop.jax import parameters  # doctest: +SKIP
     >>> params = parameters({"w": jnp.ones((3, 2)), "b": jnp.zeros(2)})  # doctest: +SKIP
@@ -51,7 +51,10 @@ def arrays(tree: Any) -> Any:
 
 
 def gradients(tree: Any, context_id: int | None = None) -> Any:
-    """A pytree with the gradients of its tensors as JAX arrays: those in a context, or `.grad`; zeros if there is none."""
+    """A pytree like `tree` with the gradients of its tensors as JAX arrays, for optimizers of JAX.
+
+    With a `context_id`, those that this distributed autograd context holds; otherwise `.grad`. Zeros where there is none.
+    """
     from . import _jax_stage
 
     return _jax_stage.gradients(tree, context_id)

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from ..futures import Future
-from ._codegen.fork import fork, wait
-from ._files.load import load
-from ._files.save import save
-from ._frontend.decorators import (
-    annotate,
-    export,
-    ignore,
-    interface,
-    is_scripting,
-    is_tracing,
-    isinstance,
-    script_method,
-    trace,
-    trace_module,
-    unused,
-)
-from ._frontend.function import ScriptFunction
-from ._frontend.module import RecursiveScriptModule, ScriptModule
-from ._frontend.script import _example, script
-from ._ir.errors import Error
+from typing import TYPE_CHECKING
 
-_fork, _wait = fork, wait
+from mpigrad._process.lazy import lazily
+
+if TYPE_CHECKING:
+    from ..futures import Future
+    from ._codegen.fork import fork, wait
+    from ._codegen.fork import fork as _fork
+    from ._codegen.fork import wait as _wait
+    from ._files.load import load
+    from ._files.save import save
+    from ._frontend.decorators import (
+        annotate,
+        export,
+        ignore,
+        interface,
+        is_scripting,
+        is_tracing,
+        isinstance,
+        script_method,
+        trace,
+        trace_module,
+        unused,
+    )
+    from ._frontend.function import ScriptFunction
+    from ._frontend.module import RecursiveScriptModule, ScriptModule
+    from ._frontend.script import _example, script
+    from ._ir.errors import Error
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "ignore",

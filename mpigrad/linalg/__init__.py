@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from .._ops.linalg.matmul import matmul
-from .._ops.reduce.norms import vector_norm
-from ._checking import LinAlgError
-from ._factoring import cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
-from ._lu import lu, lu_factor, lu_factor_ex, lu_solve, vander
-from ._norms import cond, cross, diagonal, matrix_norm, matrix_rank, norm, vecdot
-from ._solving import (
-    det,
-    inv,
-    inv_ex,
-    lstsq,
-    matrix_exp,
-    matrix_power,
-    multi_dot,
-    pinv,
-    slogdet,
-    solve,
-    solve_ex,
-    solve_triangular,
-    tensorinv,
-    tensorsolve,
-)
+from typing import TYPE_CHECKING
+
+from mpigrad._process.lazy import lazily
+
+if TYPE_CHECKING:
+    from .._ops.linalg.matmul import matmul
+    from .._ops.reduce.norms import vector_norm
+    from ._checking import LinAlgError
+    from ._factoring import cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
+    from ._lu import lu, lu_factor, lu_factor_ex, lu_solve, vander
+    from ._norms import cond, cross, diagonal, matrix_norm, matrix_rank, norm, vecdot
+    from ._solving import (
+        det,
+        inv,
+        inv_ex,
+        lstsq,
+        matrix_exp,
+        matrix_power,
+        multi_dot,
+        pinv,
+        slogdet,
+        solve,
+        solve_ex,
+        solve_triangular,
+        tensorinv,
+        tensorsolve,
+    )
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "LinAlgError",

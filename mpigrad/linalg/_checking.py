@@ -83,7 +83,7 @@ def indefinite_infos(a: Any) -> Any:
 
 
 def raise_singular(name: str, a: Any, found: Any = None) -> None:
-    """Raise a LinAlgError for the first singular matrix of a batch."""
+    """Raise a LinAlgError for the first singular matrix of a batch; `name` and `found` as in `raise_indefinite`."""
     where, order = _first(singular_infos(a) if found is None else found, a)
     raise LinAlgError(
         f"{name}: {where}The diagonal element {order} is zero, the inversion could not be completed because the input "
@@ -92,7 +92,10 @@ def raise_singular(name: str, a: Any, found: Any = None) -> None:
 
 
 def raise_indefinite(name: str, a: Any, found: Any = None) -> None:
-    """Raise a LinAlgError for the first matrix of a batch that is not positive definite."""
+    """Raise a LinAlgError for the first matrix of a batch that is not positive definite.
+
+    `name` is the function that the error names, `found` the result of `indefinite_infos` if it is known.
+    """
     where, order = _first(indefinite_infos(a) if found is None else found, a)
     raise LinAlgError(
         f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the "

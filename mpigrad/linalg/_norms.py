@@ -113,7 +113,9 @@ def matrix_rank(
     out: Tensor | None = None,
     tol: float | None = None,
 ) -> Tensor:
-    """The number of singular values that are larger than a tolerance.
+    """The number of singular values that are larger than a tolerance: the larger of `atol` and `rtol` times the largest one.
+
+    By default `rtol` is the larger side of the matrix times the precision of its type, if `atol` is not given.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_rank(mpigrad.ones(3, 3))

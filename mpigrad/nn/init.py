@@ -167,7 +167,10 @@ def _is_empty(tensor: Tensor) -> bool:
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill with uniform random numbers whose variance is right for layers followed by a ReLU (He)."""
+    """Fill with uniform random numbers whose variance is right for layers followed by a ReLU (He).
+
+    `nonlinearity` names another activation that follows, `a` is the negative slope of "leaky_relu". With `mode` "fan_in" the
+    variance of activations is kept in the forward pass, with "fan_out" that of gradients in the backward pass."""
     if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
@@ -177,7 +180,9 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill with normal random numbers whose variance is right for layers followed by a ReLU (He)."""
+    """Fill with normal random numbers whose variance is right for layers followed by a ReLU (He).
+
+    The arguments are those of `kaiming_uniform_`."""
     if _is_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)

@@ -1,19 +1,26 @@
 """Optimizers, and schedules of their learning rates."""
 
-from . import lr_scheduler
-from .adadelta import Adadelta
-from .adagrad import Adagrad
-from .adam import Adam, AdamW
-from .adamax import Adamax
-from .asgd import ASGD
-from .lbfgs import LBFGS
-from .nadam import NAdam
-from .optimizer import Optimizer
-from .radam import RAdam
-from .rmsprop import RMSprop
-from .rprop import Rprop
-from .sgd import SGD
-from .sparse_adam import SparseAdam
+from typing import TYPE_CHECKING
+
+from mpigrad._process.lazy import lazily
+
+if TYPE_CHECKING:
+    from . import lr_scheduler
+    from .adadelta import Adadelta
+    from .adagrad import Adagrad
+    from .adam import Adam, AdamW
+    from .adamax import Adamax
+    from .asgd import ASGD
+    from .lbfgs import LBFGS
+    from .nadam import NAdam
+    from .optimizer import Optimizer
+    from .radam import RAdam
+    from .rmsprop import RMSprop
+    from .rprop import Rprop
+    from .sgd import SGD
+    from .sparse_adam import SparseAdam
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "ASGD",

@@ -164,7 +164,7 @@ class Optimizer:
     # -- steps -------------------------------------------------------------------------------------------------------
     @_hooked
     def step(self, closure: Closure | None = None) -> Any:
-        """Update all parameters with a gradient; `closure`, if given, computes the loss, which is returned."""
+        """Update all parameters that have a gradient. `closure`, if given, is called first; its result, the loss, is returned."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -339,7 +339,7 @@ class Optimizer:
         return args, kwargs
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before every step; it may return new arguments."""
+        """Call `hook(optimizer, args, kwargs)` before every step; it may return new arguments, as `(args, kwargs)`."""
         return _add(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

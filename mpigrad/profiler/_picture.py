@@ -10,7 +10,7 @@ import json
 from typing import Any
 from xml.sax.saxutils import escape
 
-WIDTH, RIGHT, ROW, LANE_GAP, LETTER = 940, 14, 19, 30, 6.0
+WIDTH, RIGHT, ROW, LANE_GAP, LETTER = 940, 14, 19, 30, 6.6
 COLOURS = {
     "rpc": ("#cfe0f5", "call"), "serve": ("#d8ecd2", "served for another worker"), "send": ("#8fb3dc", "message sent"),
     "answer": ("#b7cfe8", "answer received"), "cpu_op": ("#f6cf8f", "operator, node"), "backward": ("#f3d9d6", "backward"),
@@ -113,7 +113,7 @@ class _Drawing:
             f'height="{ROW - 2}" fill="{colour}" stroke="#888" stroke-width="0.4"/></g>'
         )
         if width > 24:
-            letters = int(width / LETTER)
+            letters = int((width - 4) / LETTER)
             text = name if len(name) <= letters else name[: max(1, letters - 1)] + "…"
             self.lines.append(f'<text x="{x + 3}" y="{y + ROW - 6}">{escape(text)}</text>')
 

@@ -223,7 +223,7 @@ class profile:
         return self.profiler
 
     def events(self) -> EventList | None:
-        """All recorded events."""
+        """All recorded events, those of the last cycle of the schedule; None while nothing has been recorded."""
         return self._found("accessing events").function_events
 
     def key_averages(
@@ -256,12 +256,13 @@ class profile:
             return
         import gzip
         import os
+        import tempfile
 
-        plain = path[: -len(".gz")]
-        found.export_chrome_trace(plain, self._metadata)
-        with open(plain, "rb") as source, gzip.open(path, "wb") as target:
-            target.write(source.read())
-        os.remove(plain)
+        with tempfile.TemporaryDirectory() as folder:  # not beside `path`, where a file of the user may have the name
+            plain = os.path.join(folder, "trace.json")
+            found.export_chrome_trace(plain, self._metadata)
+            with open(plain, "rb") as source, gzip.open(path, "wb") as target:
+                target.write(source.read())
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write stacks for flame graphs; needs `with_stack=True`."""

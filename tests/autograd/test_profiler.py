@@ -236,7 +236,9 @@ def test_schedule_and_steps(tmp_path: Path) -> None:
     assert all({event.key: event.count for event in each}["ProfilerStep*"] == 2 for each in ready)
     prof.add_metadata("run", "second")
     prof.add_metadata_json("sizes", "[1, 2]")
+    (tmp_path / "trace.json").write_text("another trace")
     prof.export_chrome_trace(str(tmp_path / "trace.json.gz"))
+    assert (tmp_path / "trace.json").read_text() == "another trace"
     trace = json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))
     assert (trace["run"], trace["sizes"]) == ("second", [1, 2])
     assert {"ProfilerStep#6", "ProfilerStep#7"} <= {event["name"] for event in trace["traceEvents"]}

@@ -237,3 +237,28 @@ def test_threads_may_run_one_stage() -> None:
     for each in threads:
         each.join()
     assert not failed
+
+
+# -- results and numbers of all kinds -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_results_may_contain_none(requires_grad: bool) -> None:
+    x = mpigrad.ones(2, requires_grad=requires_grad)
+    found = stage(lambda x: (None, {"a": 2 * x, "b": None}, jnp.arange(2)))(x)
+    assert found[0] is None and found[1]["b"] is None and found[1]["a"].tolist() == [2, 2] and found[2].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "function", [lambda z: z * z * (1 + 1j), lambda z: (z * z.conj()).real, lambda z: z.real * z.imag], ids=["zz", "abs", "parts"]
+)
+@pytest.mark.parametrize("start", [1.5 + 2j, -0.5])
+def test_gradients_of_complex_numbers(function: Any, start: complex) -> None:
+    """As those of mpigrad's and PyTorch's operators, which are the conjugates of JAX's; the second derivatives, too."""
+    made = []
+    for each in (function, stage(function)):
+        x = mpigrad.tensor([start], requires_grad=True)
+        y = each(x * (2 - 1j))
+        (grad,) = mpigrad.autograd.grad((y * (3 + 1j)).imag.sum(), x, create_graph=True)
+        (second,) = mpigrad.autograd.grad((grad * grad).real.sum() if grad.is_complex() else (grad * grad).sum(), x)
+        made.append((grad.detach().numpy(), second.numpy()))
+    assert np.allclose(made[0], made[1], rtol=1e-5)
+    assert np.abs(made[0]).min() > 0

@@ -176,6 +176,57 @@ def test_custom_functions_and_hooks() -> None:
     same_gradients(hooked, x)
 
 
+RECORDED: list[bool] = []
+
+
+def watched(x: Any) -> Any:
+    ours, y = mpigrad.ones(3, requires_grad=True), x * 2
+    y.register_hook(lambda grad: RECORDED.append((ours * 2).requires_grad))
+    return y
+
+
+def test_what_hooks_compute_with_mpigrad_is_not_recorded() -> None:
+    """Neither below one tensor that was sent, which is a path, nor below two."""
+    RECORDED.clear()
+    x = leaf(3)
+    with dist_autograd.context() as context_id:
+        dist_autograd.backward(context_id, [remote(1, watched, x).sum()])
+        h = watched(x)
+        dist_autograd.backward(context_id, [(remote(1, torch.exp, h) + remote(2, torch.exp, h)).sum()])
+    assert RECORDED == [False, False] and mpigrad.is_grad_enabled()
+
+
+class Loss(torch.Tensor):
+    """A subclass, which RPC would pickle."""
+
+
+def test_a_root_may_be_of_a_subclass() -> None:
+    x = leaf(3)
+    same_gradients(lambda call: call(1, torch.mul, x, 3).sum().as_subclass(Loss), x)
+    with dist_autograd.context() as context_id, pytest.raises(RuntimeError, match=r"shape \[3\] is not a scalar"):
+        dist_autograd.backward(context_id, [remote(1, torch.mul, x, 3).as_subclass(Loss)])
+
+
+def test_received_tensors_are_what_users_expect() -> None:
+    """Several in one message, changed in place, detached, and without recording."""
+    x, y = leaf(3), leaf(3)
+    with dist_autograd.context() as context_id:
+        a, b = remote(1, product_and_sum, x, y)
+        assert not a.is_leaf and a.requires_grad and (a.output_nr, b.output_nr) == (0, 1) and a.grad_fn is b.grad_fn
+        a.mul_(2)
+        b[0] = 0
+        dist_autograd.backward(context_id, [(a * b).sum()])
+        found = dist_autograd.get_gradients(context_id)
+        c = remote(1, torch.exp, x)
+        c.detach_()
+        assert c.is_leaf and not c.requires_grad
+        with torch.no_grad():
+            assert not remote(1, torch.exp, x).requires_grad
+    mask = torch.tensor([0.0, 1.0, 1.0])
+    expected = torch.autograd.grad((2 * x * y * (x + y) * mask).sum(), (x, y))
+    torch.testing.assert_close([found[x], found[y]], list(expected))
+
+
 def test_hooks_of_leaves_and_of_received_tensors_get_the_sum() -> None:
     x, seen = leaf(3), []
     x.register_hook(lambda grad: seen.append(grad.clone()))

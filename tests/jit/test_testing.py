@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import mpigrad
@@ -73,6 +74,27 @@ def test_highlighted_source() -> None:
             FileCheck().check_source_highlighted(other).run(shown)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "text"),
+    [
+        (mpigrad.tensor(2**53), mpigrad.tensor(2**53 + 1), "Scalars are not equal"),  # equal in float64
+        (mpigrad.tensor([2**53, 1]), mpigrad.tensor([2**53 + 1, 1]), r"absolute difference: 1 at index \(0,\)"),
+        (np.ones(3), np.ones(1), "'shape' do not match"),
+        (np.ones(3), np.ones(3, "f4"), "'dtype' do not match"),
+        (1, 1.0, r"The \(d\)types do not match: <class 'int'> != <class 'float'>"),
+        (1.0, 1j, r"The \(d\)types do not match"),
+        (True, False, "Booleans mismatch: True is not False"),
+        (None, 1, "None mismatch"),
+        ({"a": 1, "c": 1}, {"b": 1, "c": 1}, r"Missing keys in the actual mapping: \['b'\]"),
+        ({"a": [1, 2]}, {"a": [1, 3]}, r"The failure occurred for item \['a'\]\[1\]"),
+    ],
+    ids=str,
+)
+def test_not_close(one, other, text: str) -> None:
+    with pytest.raises(AssertionError, match=text):
+        assert_close(one, other)
+
+
 def test_assert_close() -> None:
     x = mpigrad.tensor([1.0, 2.0])
     assert_close(x, x + 1e-7)
@@ -94,3 +116,7 @@ def test_assert_close() -> None:
         assert_close("a", x)
     with pytest.raises(ValueError, match="must be either specified or omitted, but got no atol"):
         assert_close(x, x, rtol=0.1)
+    assert_close((np.float64(1), np.ones(2), b"a", None), (1.0, np.ones(2), b"a", None))
+    assert_close(1, 1.0, check_dtype=False)
+    with pytest.raises(AssertionError, match=r"'stride\(\)' do not match: \(1, 2\) != \(3, 1\)"):
+        assert_close(mpigrad.ones(3, 2).t(), mpigrad.ones(2, 3), check_stride=True)

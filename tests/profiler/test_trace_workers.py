@@ -175,6 +175,9 @@ def test_nothing_stays_behind_and_one_trace_at_a_time(rpc_world) -> None:
                     pass
             with pytest.raises(RuntimeError, match="not finished"):
                 trace.export_chrome_trace("unused.json")
+            rpc.rpc_sync(rpc_world.next_name, double, args=(1,))
+        names = {each["name"] for each in trace.chrome["traceEvents"]}
+        assert any("double" in each for each in names)  # the refused trace has not ended this one
         with pytest.raises(KeyError, match="mine"), mpigrad.profiler.trace_workers():
             raise KeyError("mine")
         with mpigrad.profiler.trace_workers() as again:

@@ -15,7 +15,7 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad._process import rank as _rank
-from mpigrad._watchdog import singletons
+from mpigrad._watchdog import install
 from mpigrad._watchdog.chain import Link, explain
 from mpigrad._watchdog.install import stall_seconds
 from mpigrad._watchdog.view import View, Wait
@@ -112,7 +112,7 @@ def test_variable_must_be_a_number(monkeypatch: pytest.MonkeyPatch, text: str) -
 @pytest.mark.parametrize(("started", "seen", "warned"), [(None, 1, False), (4, 4, False), (1, 1, False), (4, 1, True)])
 def test_singletons_are_noticed(monkeypatch: pytest.MonkeyPatch, started: int | None, seen: int, warned: bool) -> None:
     monkeypatch.setattr(_rank, "launched_size", lambda: started)
-    assert singletons.warn_of_singletons(seen) is warned
+    assert install.warn_of_singletons(seen) is warned
 
 
 def test_stacks_on_usr2() -> None:

@@ -33,7 +33,10 @@ def operand(value: Any) -> Tensor | None:
 
 
 def common_dtype(operands: Sequence[Any], to_float: bool = False) -> dtype:
-    """The element type in which an operation on tensors and numbers is computed, by PyTorch's promotion rules."""
+    """The element type in which an operation on tensors and numbers is computed, by PyTorch's promotion rules.
+
+    With `to_float`, as for a division, integers and booleans give the default float type.
+    """
     found = promote([_kind(each) for each in operands])
     return get_default_dtype() if to_float and found.category < 2 else found
 
@@ -192,6 +195,7 @@ def binary(
 ) -> Binary:
     """Define an operator of two operands. `ufunc` is used by the fast path; `forward`, if given, by the general path, with
     keywords. `saves` may list inputs only, in order: `((0, 1), (1, 0))` saves each input if the other one needs a gradient.
+    `to_float` as in `common_dtype`; `refuse_bool` raises the error for booleans, if the operator does not take them.
     """
     made = operator(name, forward or ufunc, backward, saves, node=node, broadcasts=True, base=base)
     return Binary(made, ufunc, to_float, refuse_bool)

@@ -25,6 +25,7 @@ from mpigrad._graph.grad_mode import MODE, TRACING, raise_inference
 from mpigrad._graph.namespace import DIFF, RAW, add_to_both
 from mpigrad._graph.saved import PACKING, TWICE, Packed, as_output, raise_modified
 from mpigrad._graph.tracing import around_operator, note_recorded
+from mpigrad._process.lazy import load
 from mpigrad._tensor import Tensor, counter, extra
 
 from .narrow import any_narrow, narrowed, through_float32, widened
@@ -89,7 +90,7 @@ class OpNode(RecordedNode):
         return narrowed(self.operator.backward(RAW, self, wide, *saved))
 
     def tensors(self) -> list[Tensor | None]:
-        """The saved tensors, connected to the graph."""
+        """The saved tensors, connected to the graph; None for those that were not saved."""
         if self.saved is None:
             raise RuntimeError(TWICE)
         found = []
@@ -185,7 +186,7 @@ class Operator:
         self.many_type: Any = None  # created on first use: few operators have several outputs
 
     def saves_of_two(self) -> tuple[int | None, int | None] | None:
-        """The `saves` argument of `record_two`, for operators of two inputs that do not save their result."""
+        """The `saves` argument of `record_two`, for operators of two inputs; None if nothing is saved."""
         needed_by: dict[int, int | None] = dict(self.saves)
         return (needed_by.get(0, -1), needed_by.get(1, -1)) if needed_by else None
 
@@ -213,6 +214,8 @@ class Operator:
         inputs, place = on_one_device(self.name, inputs)
         with on_device(place):
             if any(getattr(array, "is_sparse_array", False) for array in arrays):
+                if self.sparse is None:
+                    load_sparse()
                 if self.sparse is None:
                     refuse_sparse(self.name, next(each for each in inputs if each is not None))
                 return self.sparse(self, inputs, kw)  # type: ignore[misc]
@@ -317,7 +320,7 @@ class Operator:
 
 
 class _Output:
-    """One output of a view operator with several, as a step of a view's chain."""
+    """One output of a view operator that has several outputs, as a step of a view's chain."""
 
     __slots__ = ("nr", "operator")
 
@@ -365,6 +368,12 @@ def check_one_device(name: str, arrays: Sequence[Any]) -> device:
     return places[0] if places else CPU
 
 
+def load_sparse() -> None:
+    """Import the sparse versions of operators, which a program without sparse tensors does not need."""
+    for module in ("arithmetic", "forms", "resizing", "selecting", "unary"):
+        load(f"_ops.sparse.{module}")
+
+
 def on_one_device(name: str, values: Sequence[Any]) -> tuple[tuple[Any, ...], device]:
     """Move zero-dimensional CPU tensors to the device of the others; returns all operands and the device."""
     place = check_one_device(name, [each._array for each in values if isinstance(each, Tensor)])
@@ -388,7 +397,10 @@ def operator(
     view: bool = False,
     base: type[OpNode] = OpNode,
 ) -> Operator:
-    """Define an operator and register it as `F.name` for use in derivatives. `node` is the name of its graph node."""
+    """Define an operator and register it as `F.name` for use in derivatives. `node` is the name of its graph node.
+
+    `broadcasts`: gradients are summed to the shapes of inputs that were broadcast. `view`: the result shares the input's memory.
+    """
     title = node or "".join(part.capitalize() for part in name.strip("_").split("_")) + "Backward0"
     made = Operator(name, forward, backward, saves, title, broadcasts, view, base)
     add_to_both(name, forward, made)
@@ -424,6 +436,7 @@ __all__ = [
     "Operator",
     "check_one_device",
     "kernel",
+    "load_sparse",
     "on_one_device",
     "operator",
     "raise_modified",

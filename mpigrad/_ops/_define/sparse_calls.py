@@ -30,6 +30,6 @@ def on_arrays(op: Operator, inputs: Any, kw: dict[str, Any]) -> Tensor:
 
 
 def in_common(inputs: Sequence[Tensor], to_float: bool = False) -> list[Any]:
-    """The inputs' arrays, sparse or dense, with elements of one type."""
+    """The inputs' arrays, sparse or dense, with elements of one type; `to_float` as in `common_dtype`."""
     wanted = common_dtype(inputs, to_float).numpy
     return [each._array if each._array.dtype == wanted else each._array.astype(wanted) for each in inputs]

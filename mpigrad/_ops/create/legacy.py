@@ -9,7 +9,7 @@ import numpy as np
 from mpigrad._array.device import CPU, resolve
 from mpigrad._array.dtype import ALL, bfloat16, dtype, get_default_dtype
 from mpigrad._core.tensor import wrap_as
-from mpigrad._tensor import Size, Tensor
+from mpigrad._tensor import Size, Tensor, method
 
 from .._define.dims import size_from
 from .data import array_from, build
@@ -32,7 +32,7 @@ def legacy_tensor(cls: type[Tensor], *args: Any, device: Any = None, **kwargs: A
     return wrap_as(cls, _array(args, get_default_dtype(), CPU if device is None else resolve(device)))
 
 
-Tensor.__new__ = staticmethod(legacy_tensor)  # type: ignore[assignment]
+method(staticmethod(legacy_tensor), "__new__")
 
 
 def _array(args: tuple[Any, ...], kind: dtype, place: Any) -> Any:

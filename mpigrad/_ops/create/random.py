@@ -140,7 +140,7 @@ _C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short", "
 
 
 def _check_fit(low: Any, high: Any, kind: dtype) -> None:
-    """Raise PyTorch's error if the element type cannot represent all integers of the range."""
+    """Raise PyTorch's error if an integer type does not contain all of [low, high); other types are not checked."""
     if kind.category == 1:
         for what, value in (("from", low), ("to - 1", high - 1)):
             if not iinfo(kind).min <= value <= iinfo(kind).max:

@@ -70,7 +70,7 @@ class _MulNode(OpNode):
 
 
 def _times(grad: Any, array: Any, spare: bool) -> Any:
-    """The product of the gradient and a saved factor, written over the factor if nothing else refers to it."""
+    """The product of the gradient and a saved factor, written over the factor if nothing else refers to it (`spare`)."""
     if array is None:
         return None
     if spare and array.dtype == grad.dtype and array.shape == grad.shape:
@@ -328,7 +328,7 @@ def _add_sparse(tensor: Tensor, other: Tensor, factor: Any) -> Tensor:
 
 
 def _in_place(fn: Any, op: Binary, name: str) -> Any:
-    """The in-place method of an operator; writes directly into the memory if nothing is recorded."""
+    """The in-place method of an operator, `fn` for tensors; writes directly into the memory if nothing is recorded."""
     ufunc, takes_alpha = op.ufunc, op is ADD or op is SUB
 
     def call(self: Tensor, other: Any, **kw: Any) -> Tensor:

@@ -140,8 +140,6 @@ for _name, _fn in (
     ("__gt__", _gt),
     ("__ge__", _ge),
 ):
-    if _name in Tensor.__dict__:
-        delattr(Tensor, _name)
     method(_fn, _name)
 less, less_equal, greater, greater_equal, not_equal = lt, le, gt, ge, ne
 for _name, _fn in (("less", lt), ("less_equal", le), ("greater", gt), ("greater_equal", ge), ("not_equal", ne)):

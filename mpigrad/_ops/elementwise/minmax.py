@@ -19,7 +19,10 @@ from .._define.unbroadcast import to_dtype
 
 
 def _shared(wins: Any) -> Any:
-    """The derivative: the selected operand gets the gradient; two equal operands get one half each."""
+    """The derivative: the selected operand gets the gradient; two equal operands get one half each.
+
+    `wins(x, y)` says where x is selected, not y.
+    """
 
     def backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
         tied = x == y
@@ -30,7 +33,7 @@ def _shared(wins: Any) -> Any:
 
 
 def _single(wins: Any) -> Any:
-    """The derivative: the selected operand gets the gradient; of two equal operands, the first one."""
+    """The derivative: the selected operand gets the gradient; of two equal operands, the first one. `wins` as in `_shared`."""
 
     def backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
         first = wins(x, y) | (y != y)

@@ -94,7 +94,10 @@ def check_bounds(index: Any, length: int, dim: int) -> None:
 
 
 def check_along(name: str, input: Tensor, dim: int, index: Tensor, sized: bool = True) -> int:
-    """Check the index tensor of an elementwise gather or scatter; returns the dimension."""
+    """Check the index tensor of an elementwise gather or scatter; returns the dimension, counted from 0.
+
+    `sized`: in other dimensions the index must not be longer than the input.
+    """
     need_tensors(name, index=index)
     shape, other = input._array.shape, index._array.shape
     at = wrap_dim(dim, len(shape))

@@ -45,7 +45,7 @@ operator("spread_index", _spread_index, lambda F, node, g: F.index(g, key=node.k
 
 # -- understanding keys ------------------------------------------------------------------------------------------------
 def as_tuple(key: Any) -> Key:
-    """A key as a tuple of single indices. As in PyTorch, a list that contains anything but numbers is taken as a tuple."""
+    """A key as a tuple of single indices. As in PyTorch, a short list with a None, `...`, slice, sequence or tensor is one."""
     if isinstance(key, tuple):
         return key
     # the number 32 is PyTorch's, and NumPy's before
@@ -219,7 +219,7 @@ def as_pytorch(error: IndexError, array: Any) -> IndexError:
 
 
 def array_key(arrays: dict[int, Any], recorded: bool) -> Key:
-    """Index arrays as a key; copied if a node saves them, as the user may change them."""
+    """Index arrays by dimension, as a key; copied if a node saves them (`recorded`), as the user may change them."""
     last = max(arrays)
     key = tuple(arrays.get(i, _ALL) for i in range(last + 1))
     if not recorded:

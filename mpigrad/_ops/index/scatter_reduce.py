@@ -88,7 +88,7 @@ def _at_least_1d(*arrays: Any) -> list[Any]:
 
 
 def _count(x: Any, index: Any, dim: int, include_self: bool) -> Any:
-    """The number of values per element, at least one."""
+    """The number of values that are combined into each element, at least one; `include_self` counts its old value, too."""
     xp = array_module(x)
     made = xp.full(x.shape, int(include_self), np.int64)
     target, places = _at_least_1d(made, index)
@@ -130,7 +130,10 @@ def _backward(F: Any, node: Any, g: Any, x: Any, index: Any, src: Any, result: A
 def _extreme_backward(
     F: Any, g: Any, a: Any, place: Any, b: Any, result: Any, index: Any, dim: int, include: bool
 ) -> Any:
-    """The gradient of minima and maxima: shared equally by all values that equal the result."""
+    """The gradient of minima and maxima: shared equally by all values that equal the result.
+
+    `a` and `b` are input and source, `place` the index tensor, `include` is `include_self`.
+    """
     shape, lands = a.shape, place.shape
     a, place, b, result = _at_least_1d(a, place, b, result)
     key = grid(array_module(a), place, dim)

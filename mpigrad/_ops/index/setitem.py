@@ -158,14 +158,15 @@ def _check_assigned(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
 
 @guarded
 def put_(tensor: Tensor, key: Key, source: Tensor, accumulate: bool, number: bool) -> Tensor:
-    """Assign (or add) at index arrays, in place."""
+    """Assign (or, with `accumulate`, add) at index arrays, in place; `number` as in `fit_source`."""
     source = fit_source(tensor, key, source, number)
     return change(tensor, lambda old: PUT(old, source, key=key, accumulate=accumulate))
 
 
 def fit_source(tensor: Tensor, key: Key, source: Tensor, number: bool) -> Tensor:
-    """Check the values that are to be assigned at index arrays. A Python `number` is converted to the tensor's type; a tensor
-    must have that type.
+    """Check the values that are to be assigned at index arrays, and return them.
+
+    If they were given as a Python number (`number`), they are converted to the tensor's type; a tensor must have that type.
     """
     array, values = tensor._array, source._array
     if values.dtype != array.dtype:

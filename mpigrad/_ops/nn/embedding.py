@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from mpigrad._array.device import array_module
@@ -10,17 +9,16 @@ from mpigrad._kernels.runs import rows_added, sums_of_bags, take_rows
 
 from .._define.operator import operator
 
-# Set by the sparse layer: (F, g, indices, rows=, padding_idx=, scale=) -> a sparse gradient.
-sparse_gradient: list[Callable[..., Any]] = []
-
 
 def _take(table: Any, indices: Any, **kw: Any) -> Any:
     return take_rows(table, indices)
 
 
 def _weights(indices: Any, padding_idx: int, scale: bool) -> Any:
-    """The factor of each row in the gradient: 0 for the padding row, one over its count if scaled; None if all factors
-    are 1."""
+    """The factor of each row in the gradient: 0 for the padding row, and with `scale` one over the number of its occurrences.
+
+    None if all factors are 1.
+    """
     if padding_idx < 0 and not scale:
         return None
     xp = array_module(indices)
@@ -32,7 +30,7 @@ def _weights(indices: Any, padding_idx: int, scale: bool) -> Any:
 
 
 def _spread(g: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -> Any:
-    """The gradient of the table: zeros, to which the gradient of each looked-up row is added."""
+    """The gradient of the table: zeros, to which the gradient of each looked-up row is added; `scale` as in `_weights`."""
     factor = _weights(indices, padding_idx, scale)
     if factor is not None:
         g = (g * factor).astype(g.dtype)
@@ -51,9 +49,7 @@ def _table_gradient(F: Any, node: Any, g: Any, indices: Any) -> Any:
     if kw["sparse"]:
         if kw["scale"]:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
-        if not sparse_gradient:
-            raise RuntimeError("embedding: sparse=True needs mpigrad.sparse; import it before the backward pass")
-        return sparse_gradient[0](F, g, indices, **how)
+        return F.embedding_rows(g, indices, **how)
     return F.embedding_spread(g, indices, **how)
 
 

@@ -16,12 +16,12 @@ CUBIC = -0.75  # coefficient of the cubic interpolation, as in PyTorch
 
 
 def _places(where: Tensor, size: int, align: bool) -> Tensor:
-    """Convert positions from -1 to 1 to pixel coordinates."""
+    """Convert positions from -1 to 1 to pixel coordinates; `align` is `align_corners`: -1 is the centre of the first pixel."""
     return (where + 1) * ((size - 1) / 2) if align else ((where + 1) * size - 1) / 2
 
 
 def _inside(at: Tensor, size: int, padding: str, align: bool) -> Tensor:
-    """Move positions into the image according to the padding mode."""
+    """Move positions into the image according to the padding mode; `align` as in `_places`."""
     if padding == "zeros":
         return at
     if padding == "reflection":

@@ -134,7 +134,10 @@ max_pool = {
 def counts(
     size: Ints, kernel: Ints, stride: Ints, padding: Ints, out: Ints, include_pad: bool, divisor: int | None
 ) -> Any:
-    """The number by which the sum of each window is divided, for average pooling."""
+    """The number by which the sum of each window is divided, for average pooling.
+
+    It is `divisor` if that is given, otherwise the number of elements in the window; `include_pad` counts those of the padding.
+    """
     if divisor is not None:
         return float(divisor)
     found: Any = 1.0

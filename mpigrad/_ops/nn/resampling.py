@@ -62,7 +62,10 @@ def means(n: int, out: int) -> Any:
 
 
 def nearest(n: int, out: int, scale: float | None, exact: bool) -> Any:
-    """The matrix of nearest-neighbour interpolation."""
+    """The matrix of nearest-neighbour interpolation from `n` to `out` elements; `scale` is given instead of their ratio.
+
+    `exact` ("nearest-exact") takes the element below the centre of each output element, not below its beginning.
+    """
     step = n / out if scale is None else 1.0 / scale
     made, shift = np.zeros((out, n)), 0.5 if exact else 0.0
     for row in range(out):
@@ -71,7 +74,7 @@ def nearest(n: int, out: int, scale: float | None, exact: bool) -> Any:
 
 
 def _source(row: int, n: int, out: int, scale: float | None, align: bool, cubic: bool) -> float:
-    """The positions in the input of the output elements."""
+    """The position in the input of the output element number `row`; `align` is `align_corners`."""
     if align:
         return row * ((n - 1) / (out - 1) if out > 1 else 0.0)
     found = (row + 0.5) * (n / out if scale is None else 1.0 / scale) - 0.5
@@ -79,7 +82,7 @@ def _source(row: int, n: int, out: int, scale: float | None, align: bool, cubic:
 
 
 def linear(n: int, out: int, scale: float | None, align: bool) -> Any:
-    """The matrix of linear interpolation."""
+    """The matrix of linear interpolation; the arguments are those of `nearest` and `_source`."""
     made = np.zeros((out, n))
     for row in range(out):
         at = _source(row, n, out, scale, align, cubic=False)
@@ -91,7 +94,7 @@ def linear(n: int, out: int, scale: float | None, align: bool) -> Any:
 
 
 def cubic(n: int, out: int, scale: float | None, align: bool) -> Any:
-    """The matrix of cubic convolution, with PyTorch's coefficient -0.75."""
+    """The matrix of cubic convolution, with PyTorch's coefficient -0.75; the arguments are those of `linear`."""
     made, a = np.zeros((out, n)), -0.75
     for row in range(out):
         at = _source(row, n, out, scale, align, cubic=True)

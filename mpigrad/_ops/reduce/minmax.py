@@ -162,7 +162,10 @@ def _argmin(x: Any, axis: int | None) -> Any:
 
 
 def _max_or_min(name: str, input: Tensor, args: tuple[Any, ...], kw: dict[str, Any], parts: tuple[Any, ...]) -> Any:
-    """Implements the three forms of `max` and `min`: over all elements, along a dimension, of two tensors."""
+    """Implements the three forms of `max` and `min`: over all elements, along a dimension, of two tensors.
+
+    `parts` has a function for each form.
+    """
     whole, find, pair = parts
     out = kw.pop("out", None)
     dim = kw.pop("dim", args[0] if args and not isinstance(args[0], Tensor) else None)
@@ -333,7 +336,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, o
 
 @guarded
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The most frequent value along a dimension, and its last index: (values, indices).
+    """The most frequent value (of equals the smallest) along a dimension, and its last index: (values, indices).
 
     >>> import mpigrad
     >>> mpigrad.mode(mpigrad.tensor([1, 2, 2])).values

@@ -145,10 +145,10 @@ def adjoint(input: Tensor) -> Tensor:
     return _conjugate(_matrix_transpose(input))
 
 
-Tensor.T = property(_reversed)  # type: ignore[assignment,method-assign]
-Tensor.mT = property(_matrix_transpose)  # type: ignore[assignment,method-assign]
-Tensor.H = property(_hermitian)  # type: ignore[assignment,method-assign]
-Tensor.mH = property(adjoint)  # type: ignore[assignment,method-assign]
+method(property(_reversed), "T")
+method(property(_matrix_transpose), "mT")
+method(property(_hermitian), "H")
+method(property(adjoint), "mH")
 
 
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:

@@ -124,10 +124,8 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> An
     return tuple(each.clone() for each in split(input, list(split_sizes), dim))
 
 
-for _fn in (narrow_copy, resolve_conj, resolve_neg, is_conj, is_neg, is_distributed, conj_physical, unsafe_chunk,
-            unsafe_split, unsafe_split_with_sizes):  # fmt: skip
-    if _fn.__name__ not in Tensor.__dict__:
-        method(_fn)
+for _fn in (narrow_copy, is_distributed, unsafe_chunk, unsafe_split, unsafe_split_with_sizes):
+    method(_fn)
 method(in_place(conj_physical), "conj_physical_")
 
 __all__ = [

@@ -75,8 +75,7 @@ def _install() -> None:
     for name in ("cast_from", "conj_of_complex"):
         getattr(DIFF, name).sparse = on_arrays
     for name in ("clone", "clone_contiguous", "copied"):
-        if name in DIFF.__dict__:
-            getattr(DIFF, name).sparse = _copied
+        getattr(DIFF, name).sparse = _copied
     DIFF.stack.sparse, DIFF.cat.sparse = _stack, _cat  # type: ignore[attr-defined]
     DIFF.mm.sparse, DIFF.addmm.sparse = _mm, _addmm  # type: ignore[attr-defined]
 

@@ -10,7 +10,7 @@ from mpigrad._array.sparse.array import SparseArray
 
 from .._define.operator import operator
 from .._define.sparse_calls import on_arrays
-from ..nn.embedding import _weights, sparse_gradient
+from ..nn.embedding import _weights
 
 __all__: list[str] = []
 
@@ -33,10 +33,3 @@ embedding_rows = operator(
     saves=(1,), node="EmbeddingSparseBackward0",
 )  # fmt: skip
 embedding_rows.sparse = on_arrays
-
-
-def _gradient(F: Any, g: Any, indices: Any, *, rows: int, padding_idx: int, scale: bool) -> Any:
-    return F.embedding_rows(g, indices, rows=rows, padding_idx=padding_idx, scale=scale)
-
-
-sparse_gradient.append(_gradient)

@@ -56,7 +56,7 @@ def _install(op: Operator) -> None:
 
 
 for _name in NAMES:
-    _found = DIFF.__dict__.get(_name)
+    _found = getattr(DIFF, _name)
     if isinstance(_found, Operator):
         _install(_found)
 

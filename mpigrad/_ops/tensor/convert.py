@@ -108,7 +108,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype | None, device | None, bool, bool]:
-    """Parse the arguments of `to`; after types, devices and tensors come `non_blocking` and `copy`."""
+    """Parse the arguments of `to`: returns type and device (None: unchanged), `non_blocking` and `copy`."""
     kind, place = kwargs.pop("dtype", None), kwargs.pop("device", None)
     flags = []
     other = kwargs.pop("other", None)

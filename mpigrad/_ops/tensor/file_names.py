@@ -68,7 +68,7 @@ def named(name: str) -> Any:
 
 
 def name_at(module: str, attribute: str) -> str | None:
-    """The name under which files store the object at a current location."""
+    """The name under which files store the object that is now `attribute` of `module`; None if it is not one of mpigrad's."""
     return _NAMES.get((module, attribute))
 
 

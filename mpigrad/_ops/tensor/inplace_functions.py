@@ -26,5 +26,5 @@ _NAMES = """
     trunc_ xlogy_ zero_
 """.split()
 
-globals().update({name: Tensor.__dict__[name] for name in _NAMES})
+globals().update({name: getattr(Tensor, name) for name in _NAMES})
 __all__ = [*_NAMES]

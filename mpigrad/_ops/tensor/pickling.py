@@ -115,7 +115,10 @@ def _device_parts(array: SparseArray) -> tuple[Any, ...]:
 
 
 def rebuild_sparse(cls: type[Tensor], parts: Any, requires_grad: bool, state: dict[str, Any], where: str = "cpu") -> Tensor:
-    """Rebuild a sparse tensor from its array or, if it was on a GPU, from its parts."""
+    """Rebuild a sparse tensor from a pickle or for `copy.copy`.
+
+    `parts` is its `SparseArray` or, if it was on the GPU `where`, the tuple of `_device_parts`.
+    """
     if where == "cpu":
         return finish(cls, parts, requires_grad, state)
     indices, values, shape, coalesced = parts

@@ -57,7 +57,10 @@ def find_safe(module: str, name: str) -> Any:
 
 
 def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
-    """Allow `load` to create objects of these classes (or call these functions)."""
+    """Allow `load` to create objects of these classes (or call these functions).
+
+    A pair of a class and a text allows the class under the full name that files have for it, such as "package.module.Class".
+    """
     _allowed.update(_key(each) for each in safe_globals)
 
 

@@ -121,7 +121,7 @@ def _check_memory(tensors: dict[str, Tensor]) -> None:
 
 
 def is_header(first: bytes) -> bool:
-    """Whether a file that begins with these nine bytes may be a safetensors file."""
+    """Whether a file that begins with these nine bytes (a length and the first character of JSON) may be a safetensors file."""
     return len(first) == 9 and first[-1:] == b"{" and int.from_bytes(first[:8], "little") <= _LONGEST_HEADER
 
 

@@ -204,7 +204,7 @@ def new(self: Tensor, *args: Any) -> Tensor:
 
 
 def _never(name: str, what: str) -> None:
-    setattr(Tensor, name, property(lambda self: False, doc=f"Always False: there are no tensors {what} here."))
+    method(property(lambda self: False, doc=f"Always False: there are no tensors {what} here."), name)
 
 
 for _name, _what in (
@@ -215,6 +215,6 @@ for _name, _what in (
 ):  # fmt: skip
     _never(_name, _what)
 _on_host = property(lambda self: not self.is_cuda, doc="Whether the elements live in the host's memory.")
-Tensor.is_cpu = _on_host  # type: ignore[assignment,method-assign]
+method(_on_host, "is_cpu")
 
 __all__ = ["UntypedStorage", "empty_strided", "frombuffer"]

@@ -5,6 +5,8 @@ Terms (context, pass, send function, held gradients, ...) are explained in docs/
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mpigrad._core.autograd.contexts import Container as DistAutogradContainer
 from mpigrad._core.autograd.contexts import DistAutogradContext
 from mpigrad._core.autograd.engine import (
@@ -24,8 +26,12 @@ from mpigrad._core.autograd.engine import (
 )
 from mpigrad._core.autograd.engine import _is_valid_context as _is_valid_context
 from mpigrad._core.autograd.engine import _retrieve_context as _retrieve_context
+from mpigrad._process.lazy import lazily
 
-from ._draw import draw
+if TYPE_CHECKING:
+    from ._draw import draw
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = ["DistAutogradContext", "backward", "context", "draw", "get_gradients", "grad", "is_available"]
 

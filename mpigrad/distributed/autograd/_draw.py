@@ -86,7 +86,7 @@ def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
     found: dict[int, Share | None] = {first.rank: first} if first is not None else {}
     asking = _named(first)
     while new := sorted(asking - found.keys()):
-        with Running(None):
+        with Running(None):  # outside the context: see the module's docstring
             answers = [rpc_async(rank, share, args=(context_id,)) for rank in new]
         for rank, answer in zip(new, answers):
             found[rank] = answer.wait()
@@ -139,6 +139,8 @@ def _walk(tops: list[Node]) -> tuple[dict[Node, int], list[tuple[int, int]]]:
 
 def _parameter_names() -> dict[int, str]:
     """The names of the parameters of all modules of this process, by the ids of the parameters: `Stage.layers.0.weight`."""
+    # No list of all modules exists, so the garbage collector is asked. `type(each)`: `isinstance` would call `__class__` of
+    # arbitrary objects, such as proxies.
     modules = [each for each in gc.get_objects() if issubclass(type(each), Module)]
     inside = {id(child) for module in modules for child in module.children()}
     names: dict[int, str] = {}
@@ -161,6 +163,7 @@ def _looks(node: Node, names: dict[int, str]) -> tuple[str, str]:
 
 
 def _named(found: Share | None) -> set[int]:
+    """The workers that a share names: those to which its worker sent the context, and those from which tensors came."""
     return set() if found is None else found.known | {rank for _, rank in found.recvs.values()}
 
 

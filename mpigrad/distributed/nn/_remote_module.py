@@ -81,6 +81,7 @@ def _call(module: RRef, name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def _quietly(module: RRef, name: str, *args: Any) -> None:
+    """`_call` for methods that return the module itself, which must not be sent back."""
     getattr(module.local_value(), name)(*args)
 
 
@@ -136,7 +137,7 @@ class _RemoteModule(Module):
             self.__class__ = type(type(self).__name__, (type(self),), {**scriptable(interface), "__module__": __name__})
 
     def _take(self, *attributes: Any) -> None:
-        """Set the attributes that are sent with calls, and the methods derived from them."""
+        """Set the attributes that are sent when this object is pickled for RPC, and the two methods that depend on them."""
         self.__dict__.update(zip(_REMOTE_MODULE_PICKLED_ATTRIBUTES, attributes))
         if not self.is_scriptable and type(self).forward in (_RemoteModule.forward, RemoteModule.forward):
             given = self.module_rref, self.device, self.is_device_map_set
@@ -144,6 +145,7 @@ class _RemoteModule(Module):
             self.__dict__["forward"] = _Forward("forward", rpc.rpc_sync, *given)
 
     def __getattr__(self, name: str) -> Any:
+        # To keep receiving cheap, `_received` makes the object without `Module.__init__`; its fields are added when needed.
         if name in _STATE and "_parameters" not in self.__dict__:
             self.__dict__.update({**vars(Module()), **self.__dict__})
             return self.__dict__[name]
@@ -166,7 +168,7 @@ class _RemoteModule(Module):
         return rpc.rpc_sync(self.module_rref.owner(), _forward, args=self._call_of(args, kwargs))
 
     def forward_async(self, *args: Any, **kwargs: Any) -> Future:
-        """Call the module; returns a Future of the result."""
+        """Call the module without waiting; returns a Future of the result."""
         return rpc.rpc_async(self.module_rref.owner(), _forward, args=self._call_of(args, kwargs))
 
     def _call_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -256,7 +258,10 @@ for _name in REFUSED:
 
 
 class RemoteModule(_RemoteModule):
-    """A module created by `module_cls(*args, **kwargs)` on the worker of `remote_device`: "worker1", "worker1/cuda:0", "rank:2".
+    """A module created by `module_cls(*args, **kwargs)` on another worker, and called like a local one.
+
+    `remote_device` names the worker and, after a slash, the device: "worker1", "worker1/cuda:0", "rank:2"; without a device the
+    module is on the CPU. Inputs are moved to its device. Calls in a `dist_autograd` context are recorded, like any other call.
 
     >>> remote = RemoteModule("worker1/cpu", nn.Linear, args=(20, 30))  # doctest: +SKIP
     >>> remote(mpigrad.randn(128, 20)).shape  # doctest: +SKIP
@@ -280,4 +285,5 @@ def _check(module: RRef, state: Mapping[str, Any]) -> None:
 
 
 def _exists(module: RRef) -> None:
+    """Raises the error of the module's constructor."""
     module.local_value()

@@ -67,7 +67,7 @@ def scriptable(interface: Any) -> dict[str, Any]:
 
 
 def _written(name: str, schema: Schema) -> dict[str, Any]:
-    """Compile functions from source that `inspect` can retrieve."""
+    """Write the functions for an interface's `forward`, and compile them; returns them by name."""
     names = [each.name for each in schema.arguments]
     moved = "".join(_MOVED[each.type].format(each.name) for each in schema.arguments if each.type in _MOVED)
     text = _SOURCE.format(
@@ -75,6 +75,7 @@ def _written(name: str, schema: Schema) -> dict[str, Any]:
     )
     module = f"_remote_module_{name.replace('.', '_')}"
     file = f"<{module}>"
+    # `script` reads the source of a function by `inspect`, which looks here for files that do not exist.
     linecache.cache[file] = len(text), None, text.splitlines(True), file
     space: dict[str, Any] = {"__name__": module, "rpc": rpc}
     exec(compile(text, file, "exec", dont_inherit=True), space)

@@ -24,7 +24,8 @@ def clip_grad_norm_(
 ) -> float:
     """Scale the context's gradients of `params_rref` on all workers so that their joint norm is at most `max_norm`.
 
-    Returns the norm before clipping.
+    Returns the norm before clipping. `norm_type` is the p of the p-norm (`inf`: the largest element). With
+    `error_if_nonfinite`, a norm that is infinite or nan raises a RuntimeError.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -47,7 +48,7 @@ def clip_grad_norm_(
             f"The total norm of order {float(norm_type)} for gradients from `params_rref` is non-finite, so it cannot be "
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    factor = max_norm / (total + 1e-6)
+    factor = max_norm / (total + 1e-6)  # as `nn.utils.clip_grad_norm_`: no division by zero
     if not factor >= 1.0:  # also if it is nan, as in one process
         _everywhere(owned, _scale, context_id, factor)
     return total

@@ -19,7 +19,7 @@ _stepping = Turns()  # optimizers of one worker may share parameters
 
 
 class LocalOptimizer:
-    """The optimizer on a worker that owns parameters."""
+    """The optimizer on a worker that owns parameters, for those given by `local_params_rref`."""
 
     def __init__(self, optim_cls: Any, local_params_rref: list[RRef], *args: Any, **kwargs: Any) -> None:
         self.params = [rref.local_value() for rref in local_params_rref]
@@ -31,7 +31,7 @@ class LocalOptimizer:
         with _stepping.taken(param.device for param in self.params if isinstance(param, Tensor)):
             before = [param._grad for param in self.params]
             try:
-                for param in self.params:
+                for param in self.params:  # `_grad`, not `grad`, whose setter would check types and shapes again
                     param._grad = grads.get(param)
                 self.optim.step()
             finally:
@@ -40,7 +40,7 @@ class LocalOptimizer:
 
 
 def powers(grads: list[Any], norm_type: float) -> float:
-    """Sum over gradients of |g|^p; the maximum of |g| when p is infinite."""
+    """The sum of |g|^p over all elements of the gradients, where p is `norm_type`; the maximum of |g| when p is infinite."""
     with no_grad():
         found = [(grad.coalesce().values() if grad.is_sparse else grad).detach().abs().double() for grad in grads]
         if norm_type == float("inf"):

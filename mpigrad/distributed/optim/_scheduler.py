@@ -11,6 +11,11 @@ from .optimizer import DistributedOptimizer, by_worker, load_states, on_owners
 class DistributedScheduler:
     """Runs `scheduler_class` on every worker's share of a `DistributedOptimizer`.
 
+    Args:
+        scheduler_class: a learning-rate schedule of `mpigrad.optim.lr_scheduler` or, for torch's optimizers, of torch.
+        optimizer: the `DistributedOptimizer`.
+        args, kwargs: further arguments of `scheduler_class`, such as `step_size=10`.
+
     >>> scheduler = DistributedScheduler(StepLR, optimizer, step_size=10)  # doctest: +SKIP
     >>> scheduler.step()  # doctest: +SKIP
     """

@@ -1,4 +1,7 @@
-"""A lock for GPU work: taking it also makes the current streams wait for the work that the previous holder queued."""
+"""A lock for GPU work: taking it also makes the current streams wait for the work that the previous holder queued.
+
+An ordinary lock would not do: its holder only queues kernels, which may still run when the next thread has the lock.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ class Turns:
 
     @contextmanager
     def taken(self, devices: Iterable[device]) -> Iterator[None]:
-        """A context manager that holds the lock, for work on some devices."""
+        """A context manager that holds the lock, for work on these devices. Without a GPU it is an ordinary lock."""
         with self._lock:
             places = [each for each in set(devices) if each.type == "cuda"] if is_loaded() else []
             if not places:

@@ -62,6 +62,11 @@ def _note(error: Exception, text: str) -> None:
 class DistributedOptimizer:
     """Runs `optimizer_class` concurrently on all workers that own some of `params_rref`.
 
+    Args:
+        optimizer_class: an optimizer of `mpigrad.optim` or `torch.optim`.
+        params_rref: RRefs to the parameters; each worker gets one optimizer, for those that it owns.
+        args, kwargs: further arguments of `optimizer_class`, such as `lr=0.1`.
+
     >>> with dist_autograd.context() as context_id:  # doctest: +SKIP
     ...     loss = rpc.rpc_sync("worker1", forward, args=(weight_rref, x)).sum()
     ...     dist_autograd.backward(context_id, [loss])
@@ -88,7 +93,7 @@ class DistributedOptimizer:
         It returns when all workers have updated; then the first error is raised, if there was one."""
         from ..autograd import _is_valid_context
 
-        _is_valid_context(context_id)
+        _is_valid_context(context_id)  # raises here, before any worker has updated its parameters
         on_owners(self.remote_optimizers, step_local, context_id)
 
     def state_dict(self) -> dict[str, Any]:

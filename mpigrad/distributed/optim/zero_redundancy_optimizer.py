@@ -22,6 +22,13 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     All ranks need the same gradients, as `DistributedDataParallel` gives them. A step updates this rank's share of parameters,
     then every rank gets the shares of all others. `consolidate_state_dict` before `state_dict` collects the state on one rank.
 
+    Args:
+        params: all parameters, the same on all ranks, as for `optimizer_class`.
+        optimizer_class: the optimizer that each rank runs on its share; `defaults` are its arguments, such as `lr=0.1`.
+        process_group: the group, by default all ranks.
+        parameters_as_bucket_view: accepted as in PyTorch, without effect.
+        overlap_with_ddp: must be False.
+
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad import nn, optim
     >>> from mpigrad.distributed.optim import ZeroRedundancyOptimizer
@@ -59,7 +66,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._divide()
 
     def _divide(self) -> None:
-        """Give each parameter, the largest first, to the rank that has least."""
+        """Give each parameter, the largest first, to the rank that has the fewest elements so far. All ranks compute the same."""
         self._shares: list[list[Tensor]] = [[] for _ in self.process_group.ranks]
         sizes = [0] * len(self._shares)
         every = [each for group in self.param_groups for each in group["params"]]
@@ -81,17 +88,20 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     def _step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         self._consolidated = None
-        groups = [group["params"] for group in self.param_groups]
-        for group in self.param_groups:
-            group["params"] = [each for each in group["params"] if id(each) in self._own]
+        # The optimizer sees groups with this rank's share alone, so it makes state for nothing else; they are not `param_groups`,
+        # which a closure needs whole, for `zero_grad`.
+        whole = self.param_groups
+        shares = [{**group, "params": [each for each in group["params"] if id(each) in self._own]} for group in whole]
+        self.optim.param_groups = shares
         try:
             made = self.optim.step(closure, **kwargs) if closure is not None else self.optim.step(**kwargs)  # type: ignore[call-arg]
         finally:
-            for group, params in zip(self.param_groups, groups):
-                group["params"] = params
-        for rank, share in enumerate(self._shares):
-            if share:
-                copy_from(rank, share, self.process_group)
+            self.optim.param_groups = whole
+        for group, share in zip(whole, shares):  # settings that the step has changed
+            group.update((name, value) for name, value in share.items() if name != "params")
+        for rank, parameters in enumerate(self._shares):
+            if parameters:
+                copy_from(rank, parameters, self.process_group)
         return made
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
@@ -105,15 +115,14 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     @property
     def join_process_group(self) -> ProcessGroup:
-        """The group whose ranks share the state."""
+        """The group among whose ranks the state is divided."""
         return self.process_group
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Collect the state of all ranks on rank `to`, for `state_dict` there. All ranks call it."""
-        root = self.process_group.place(to)
-        mine = self.process_group.rank() == root
+        """Collect the state of all ranks on the rank `to` of the group, for `state_dict` there. All ranks call it."""
+        mine = self.process_group.rank() == to
         parts: list[Any] | None = [None] * self.process_group.size() if mine else None
-        gather_object(self.optim.state_dict()["state"], parts, group=self.process_group, group_dst=root)
+        gather_object(self.optim.state_dict()["state"], parts, group=self.process_group, group_dst=to)
         if parts is not None:
             self._consolidated = {index: state for part in parts for index, state in part.items()}
 
@@ -122,7 +131,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         if self._consolidated is None:
             raise RuntimeError(
                 f"Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to="
-                f"{self.process_group.ranks[self.process_group.rank()]})` on all ranks beforehand if you meant to save the "
+                f"{self.process_group.rank()})` on all ranks beforehand if you meant to save the "
                 "global state."
             )
         return {**self.optim.state_dict(), "state": dict(sorted(self._consolidated.items()))}

@@ -66,7 +66,7 @@ def direct_sign(sign: str, node: Node) -> Direct | None:
 
 
 def direct_function(function: Any, node: Node) -> Direct | None:
-    """The direct call of a function of the library with only tensors as arguments."""
+    """The direct call of a function of the library with only tensors as arguments; None if it would gain nothing."""
     if node.keywords or any(each.type != TENSOR for each in node.inputs):
         return None
     if len(node.inputs) == 1:
@@ -78,7 +78,7 @@ def direct_function(function: Any, node: Node) -> Direct | None:
 
 
 def direct_method(name: str, node: Node) -> Direct | None:
-    """The direct call of a method of tensors, if it is faster."""
+    """The direct call of a method of tensors; None if it would gain nothing."""
     return direct_function(getattr(Tensor, name, None), node)
 
 

@@ -251,7 +251,7 @@ class Writer:
                 self.node(node)
 
     def element(self, node: Node) -> Node | None:
-        """The node that takes the next element of a list, if the loop can iterate over the list itself."""
+        """The node that takes the next element of a list, if the loop can iterate over the list itself; otherwise None."""
         return None
 
     def counting(self, turns: str) -> str:

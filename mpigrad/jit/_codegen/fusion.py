@@ -196,7 +196,7 @@ class Kernel:
 
 
 def _plain(group: list[Node], inputs: list[Value], head: str = "", **uses: Any) -> Any:
-    """The operators one by one, after a first statement."""
+    """A function that runs the operators one by one; `head` is its first statement."""
     graph = Graph("fused")
     graph.inputs = inputs
     graph.nodes = [each.node for each in inputs if each.node is not None and each.node.op == "prim::Constant"]
@@ -206,7 +206,7 @@ def _plain(group: list[Node], inputs: list[Value], head: str = "", **uses: Any) 
 
 
 def _steps(group: list[Node], inputs: list[Value]) -> tuple[list[Any], int]:
-    """For each operator its function, its operands and the register of its result; and the number of registers."""
+    """For each operator its function, its operands and the register (buffer) of its result; and the number of registers."""
     places: dict[int, tuple[bool, int]] = {id(each): (False, number) for number, each in enumerate(inputs)}
     last_use = {id(each): number for number, node in enumerate(group) for each in node.inputs}
     free: list[int] = []
@@ -226,7 +226,7 @@ def _steps(group: list[Node], inputs: list[Value]) -> tuple[list[Any], int]:
 
 
 def _fast(kernel: Kernel, recording: Any, steps: list[Any], inputs: list[Value]) -> Any:
-    """A function for small arrays without further checks; it calls `kernel` for all others."""
+    """A function that runs the steps on small arrays, without the checks of `kernel`; it calls `kernel` for all others."""
     numbers = {place: value for place, each in enumerate(inputs) if is_constant(value := each.constant)}
     lines, made = [], set()
     for number, (_, sources, target) in enumerate(steps):
@@ -241,7 +241,10 @@ def _fast(kernel: Kernel, recording: Any, steps: list[Any], inputs: list[Value])
 
 
 def _written(steps: list[Any], inputs: int, registers: int) -> Any:
-    """The steps as a function of the operands and the buffers of results (None: allocate)."""
+    """A function that runs the steps. Its arguments are the operands, then for each register the array for its result.
+
+    Registers that are left out, or None, get new arrays.
+    """
     space = {f"f{number}": step[0] for number, step in enumerate(steps)}
     names = [f"x{number}" for number in range(inputs)] + [f"r{number}=None" for number in range(registers)]
     lines = [f"def run({', '.join(names)}):"]

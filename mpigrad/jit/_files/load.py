@@ -278,7 +278,7 @@ _VALUES: dict[str | None, Any] = {
 
 
 # -- modules as arguments and results of calls -----------------------------------------------------------------------------
-def _reduce_in_rpc(module: ScriptModule) -> Any:
+def reduce_in_rpc(module: ScriptModule) -> Any:
     """Encode a scripted module in a message, as `jit.save` does."""
     if "module_rref" in vars(module):
         raise RuntimeError(
@@ -292,6 +292,3 @@ def _reduce_in_rpc(module: ScriptModule) -> Any:
 
 def _received(data: bytes) -> Any:
     return load(io.BytesIO(data))
-
-
-ScriptModule._reduce_in_rpc = _reduce_in_rpc  # type: ignore[attr-defined]  # the pickler of RPC asks for it

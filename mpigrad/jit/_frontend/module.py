@@ -103,6 +103,12 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
             "are saved with mpigrad.jit.save"
         )
 
+    def _reduce_in_rpc(self) -> Any:
+        """How the pickler of RPC encodes this module."""
+        from .._files.load import reduce_in_rpc
+
+        return reduce_in_rpc(self)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         made = memo[id(self)] = type(self).__new__(type(self))
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))

@@ -76,14 +76,20 @@ def result_of(name: str, args: list[Type], keywords: dict[str, Any]) -> Type:
 @cache
 def is_tensor_attribute(name: str) -> bool:
     """Whether a name is a property of tensors."""
-    found = inspect.getattr_static(Tensor, name, None)
+    found = _of_tensors(name)
     return not name.startswith("_") and isinstance(found, (property, type(inspect.getattr_static(Tensor, "_array"))))
 
 
 @cache
 def is_tensor_method(name: str) -> bool:
     """Whether a name is a method of tensors that scripted code may call."""
-    return not _is_forbidden(name) and callable(inspect.getattr_static(Tensor, name, None))
+    return not _is_forbidden(name) and callable(_of_tensors(name))
+
+
+def _of_tensors(name: str) -> Any:
+    """What the class has under a name. Its module is imported first, as for any use of it."""
+    getattr(Tensor, name, None)
+    return inspect.getattr_static(Tensor, name, None)
 
 
 def _is_forbidden(name: str) -> bool:

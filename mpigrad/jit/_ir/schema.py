@@ -39,7 +39,7 @@ class Schema(NamedTuple):
         return str(self)
 
     def refusal(self, bound: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> RuntimeError:
-        """The error for surplus arguments, given those that are bound."""
+        """The error for a call: `bound` arguments (or `MISSING`), and the `more` positional and `named` ones left over."""
         if more:
             return RuntimeError(
                 f"{self.name}() expected at most {len(bound)} argument(s) but received {len(bound) + len(more) + len(named)} "

@@ -106,7 +106,7 @@ def _heads(x: Tensor, count: int) -> Tensor:
 
 
 def _canonical(mask: Tensor | None, like: Tensor) -> Tensor | None:
-    """Convert a mask of forbidden positions to a term that is added to the scores."""
+    """Convert a mask of forbidden positions to a term that is added to the scores; None stays None."""
     if mask is None or mask._array.dtype.kind in "fV":
         return mask
     xp = array_module(mask._array)

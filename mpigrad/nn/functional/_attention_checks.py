@@ -42,7 +42,10 @@ def check_masks(
     heads: int,
     separate: bool,
 ) -> None:
-    """Raise PyTorch's error for masks, keys and values of a batch whose lengths or types do not match."""
+    """Raise PyTorch's error for masks, keys and values of a batch whose lengths or types do not match.
+
+    `separate`: query, key and value have projections of their own, so that their sizes may differ.
+    """
     (length, batch, _), far = query.shape, key.shape[0]
     for name, each in (("key_padding_mask", padding), ("attn_mask", mask)):
         if each is not None and each._array.dtype.kind not in "bfV":

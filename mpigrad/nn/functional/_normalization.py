@@ -149,7 +149,7 @@ def layer_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """Divide by the root mean square over the last dimensions.
+    """Divide by the root mean square over the last dimensions, whose lengths are `normalized_shape`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.rms_norm(mpigrad.tensor([2.0, -2.0]), (2,), eps=0.0)
@@ -172,7 +172,7 @@ def rms_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Normalise groups of channels of each element of the batch.
+    """Normalise each of `num_groups` groups of channels of each element of the batch.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.group_norm(mpigrad.tensor([[1.0, 3.0]]), 1, eps=0.0)

@@ -118,7 +118,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of log-probabilities from a target."""
+    """The Kullback-Leibler divergence of the target from the distribution whose log-probabilities are the input."""
 
     def __init__(
         self,

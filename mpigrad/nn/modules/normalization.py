@@ -33,7 +33,7 @@ class _Affine(Module):
 
 
 class LayerNorm(_Affine):
-    """Normalise the last dimensions of each sample to mean 0 and variance 1."""
+    """Normalise the last dimensions of each sample, whose lengths are `normalized_shape`, to mean 0 and variance 1."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(Module):
-    """Divide each sample by its root mean square over the last dimensions."""
+    """Divide each sample by its root mean square over the last dimensions, whose lengths are `normalized_shape`."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(_Affine):
-    """Normalise each group of channels of each sample to mean 0 and variance 1."""
+    """Normalise each of `num_groups` groups of channels of each sample to mean 0 and variance 1."""
 
     def __init__(
         self,

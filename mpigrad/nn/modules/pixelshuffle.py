@@ -8,7 +8,7 @@ from .module import Module
 
 
 class PixelShuffle(Module):
-    """Rearrange channels into pixels: (c * r * r, h, w) becomes (c, h * r, w * r)."""
+    """Rearrange channels into pixels: (c * r * r, h, w) becomes (c, h * r, w * r), where r is `upscale_factor`."""
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Rearrange pixels into channels: (c, h * r, w * r) becomes (c * r * r, h, w)."""
+    """Rearrange pixels into channels: (c, h * r, w * r) becomes (c * r * r, h, w), where r is `downscale_factor`."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

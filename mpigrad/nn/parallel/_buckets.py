@@ -43,7 +43,10 @@ class Bucket:
         self._pending: list[Any] = []  # Works, or the Future of a hook
 
     def put(self, place: int, grad: Any, factor: float, ranks: int) -> None:
-        """Store the gradient of one parameter, to be multiplied by a factor; None stands for zeros."""
+        """Store the gradient of the parameter number `place` of the bucket, to be multiplied by `factor`; None stands for zeros.
+
+        `ranks` is the size of the group: if the factor is 1 / ranks, the reduction computes the average itself.
+        """
         view = self.views[place]
         if view is None:
             self._put_large(place, grad, factor, ranks)
@@ -70,7 +73,7 @@ class Bucket:
         self._arrays[place] = grad
 
     def launch(self, group: Any, hook: Any, state: Any, last: bool) -> None:
-        """Start the reduction of the bucket."""
+        """Start the reduction of the bucket, by the communication hook if there is one; `last`: no bucket of the pass follows."""
         if hook is not None:
             views = [wrap(each) for each in self.views]
             self._pending = [hook(state, GradBucket(self.index, self.flat, views, self.parameters, last))]
@@ -101,7 +104,7 @@ class Bucket:
                 self.flat._array[...] = made._array.reshape(-1)
 
     def result(self, place: int) -> Any:
-        """The reduced gradient of a parameter."""
+        """The reduced gradient of the parameter number `place` of the bucket."""
         return self._arrays[place] if self.views[place] is None else self.views[place]
 
     def reset(self) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mpigrad._tensor import Tensor
-from mpigrad.distributed._process_group.groups import new_group, resolve
+from mpigrad.distributed._process_group.groups import new_group, resolve, world
 from mpigrad.distributed._process_group.states import check_same, copy_from
 from mpigrad.distributed.algorithms.join import Join, Joinable, JoinHook
 
@@ -67,7 +67,7 @@ class DataParallel(Joinable):
             if given is not None:
                 raise RuntimeError(f"DistributedDataParallel: {name} is not supported; leave it out")
         ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad and n not in ignored]
+        named = _trained(module, ignored)
         _check(named, device_ids)
         found = resolve(process_group)
         if found is None:
@@ -85,10 +85,29 @@ class DataParallel(Joinable):
         check_same([(name, self._own(each)) for name, each in named], self.process_group)
         if init_sync:
             self._copy_state(0, buffers=broadcast_buffers is not False or forward_sync_buffers is not None)
-        self.reducer = self._reducer(
-            named, self.process_group, [int(size * (1 << 20)) for size in sizes], gradient_as_bucket_view,
-            find_unused_parameters, static_graph,
-        )  # fmt: skip
+        self._caps = [int(size * (1 << 20)) for size in sizes]
+        self.reducer = self._make_reducer(named)
+
+    def _make_reducer(self, named: Sequence[tuple[str, Any]]) -> Reducer:
+        return self._reducer(
+            named, self.process_group, self._caps, self.gradient_as_bucket_view, self.find_unused_parameters, self.static_graph
+        )
+
+    # -- copies of the object ------------------------------------------------------------------------------------------
+    def __getstate__(self) -> dict[str, Any]:
+        if self._given_group is not world():
+            raise RuntimeError(
+                "DDP Pickling/Unpickling are only supported when using DDP with the default process group. That is, when you "
+                "have called init_process_group and have not passed process_group argument to DDP constructor"
+            )
+        made_anew = ("process_group", "_given_group", "reducer", "_hook")
+        return {name: value for name, value in self.__dict__.items() if name not in made_anew}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[misc]
+        # The default group itself, as in PyTorch: a group of its own would need all ranks, but one rank may copy alone.
+        self.process_group = self._given_group = world()
+        self.reducer = self._make_reducer(_trained(self.module, self._ignored))
 
     # -- copies of rank 0's state --------------------------------------------------------------------------------------
     def _buffers_to_copy(self) -> list[Tensor]:
@@ -128,8 +147,9 @@ class DataParallel(Joinable):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context manager in which gradients stay local and add up; the next pass outside of it averages the sums over the
-        ranks.
+        """A context manager for adding up gradients: those of outputs computed in it (the forward pass counts) stay local.
+
+        The backward pass of the next output that is computed outside averages the sums over the ranks.
 
         >>> import mpigrad, mpigrad.distributed as dist
         >>> from mpigrad import nn
@@ -189,6 +209,11 @@ class DataParallel(Joinable):
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(module: Any, params_and_buffers_to_ignore: list[str]) -> None:
         module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
+
+
+def _trained(module: Any, ignored: set[str]) -> list[tuple[str, Any]]:
+    """The names and parameters whose gradients are averaged."""
+    return [(name, each) for name, each in module.named_parameters() if each.requires_grad and name not in ignored]
 
 
 def _check(named: Sequence[tuple[str, Any]], device_ids: Any) -> None:

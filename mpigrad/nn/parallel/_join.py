@@ -34,11 +34,14 @@ class DataParallelHook(JoinHook):
         self._model.reducer.divisor = self._model.process_group.size()
 
     def before_forward(self, reduces: bool, buffers: bool) -> int:
-        """Called by an active rank before an iteration; returns the rank whose buffers all ranks copy."""
+        """Called by an active rank before an iteration; returns the rank whose buffers all ranks copy.
+
+        `reduces`: gradients will be averaged in this iteration. `buffers`: buffers are copied before it.
+        """
         return _last(self._tell(True, reduces, buffers))
 
     def _tell(self, active: bool, reduces: bool, buffers: bool) -> np.ndarray:
-        """Exchange with all ranks what they do next; returns a row for each rank."""
+        """Exchange with all ranks what they do next; returns a row for each rank, with its three answers as 0 or 1."""
         made = wrap(np.empty((self._model.process_group.size(), 3), "i8"))
         all_gather_into_tensor(made, wrap(np.array([active, reduces, buffers], "i8")), self._model.process_group)
         rows: Any = made._array

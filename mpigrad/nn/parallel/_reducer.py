@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from mpigrad._array.device import guard
 from mpigrad._core.autograd.contexts import CURRENT
 from mpigrad._core.node import AccumulateGrad, accumulator, edge_of
+from mpigrad._core.rpc.rref import RRef
 from mpigrad._core.tensor import wrap
 from mpigrad._tensor import Tensor, counter
 from mpigrad.distributed._process_group.all_reduce import all_reduce
@@ -35,7 +37,12 @@ _UNFINISHED = (
 
 
 class Reducer:
-    """Averages the gradients of parameters over the ranks of a group."""
+    """Averages the gradients of parameters over the ranks of a group.
+
+    `named` are the parameters with their names, `sparse` the ids of those with sparse gradients, `caps` the sizes of buckets (see
+    `assigned`); the last three arguments are `gradient_as_bucket_view`, `find_unused_parameters` and `static_graph` of
+    `DistributedDataParallel`.
+    """
 
     def __init__(
         self, named: Sequence[tuple[str, Tensor]], sparse: set[int], group: Any, caps: Sequence[int], as_view: bool,
@@ -57,6 +64,7 @@ class Reducer:
         self._arrivals: list[int] = []  # indices of parameters in the order of the first pass
         self._unused: list[Tensor] = []
         self._static_unused: list[Tensor] | None = None
+        self._used_before: dict[str, bool] | None = None  # what `_used_anywhere` returned last
         self._context: Any = None
         self._in_context: list[tuple[Any, Any]] = []  # accumulators, kept alive, and handles of their hooks
         # in reverse: the backward pass reaches the last layers first
@@ -232,13 +240,16 @@ class Reducer:
         """For each parameter, whether it is used on any rank; None if all are. Parameters that are used nowhere keep their
         gradient.
         """
-        if not self._find_unused:
+        if not self._find_unused and not self._static:
             return None
+        if self._static and self._used_before is not None:
+            return self._used_before
         unused = {id(each) for each in self._unused}
         # a parameter may be used on some ranks only: then all ranks write its average
         marks = wrap(np.array([id(each) not in unused for each in self.parameters], "i4"))
         all_reduce(marks, ReduceOp.MAX, self.group)
-        return {self.names[id(each)]: bool(mark) for each, mark in zip(self.parameters, marks._array.tolist())}
+        self._used_before = {self.names[id(each)]: bool(mark) for each, mark in zip(self.parameters, marks._array.tolist())}
+        return self._used_before
 
     def _write_all(self, bucket: Bucket, used: dict[str, bool] | None) -> None:
         for place, parameter in enumerate(bucket.parameters):
@@ -306,3 +317,8 @@ def tensors_in(value: Any, kind: type) -> Iterator[Any]:
     elif isinstance(value, (list, tuple)):
         for each in value:
             yield from tensors_in(each, kind)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from tensors_in(getattr(value, field.name), kind)
+    elif isinstance(value, RRef) and value.is_owner():
+        yield from tensors_in(value.local_value(), kind)

@@ -51,6 +51,11 @@ class SyncBatchNorm(_BatchNorm):
         group = member_of(self.process_group) if whole and is_initialized() else None
         if group is None or group.size() == 1:
             return super().forward(input)
+        if input.shape[1] != self.num_features:
+            raise RuntimeError(f"running_mean should contain {input.shape[1]} elements not {self.num_features}")
+        kind = input.dtype
+        if kind.itemsize == 2:  # sums over all ranks do not fit into half precision
+            input = input.float()
         factor = self._count_batch()
         dims, shape = (0, *range(2, input.ndim)), (1, -1) + (1,) * (input.ndim - 2)
         own = input.new_tensor([input.numel() // max(input.shape[1], 1)])
@@ -63,7 +68,9 @@ class SyncBatchNorm(_BatchNorm):
         made = centred * (variance + self.eps).rsqrt().reshape(shape)
         if self.weight is not None:
             made = made * self.weight.reshape(shape)
-        return made if self.bias is None else made + self.bias.reshape(shape)
+        if self.bias is not None:
+            made = made + self.bias.reshape(shape)
+        return made.to(kind)
 
     def _remember(self, mean: Tensor, variance: Tensor, count: float, factor: float) -> None:
         unbiased = variance._array * (count / max(count - 1, 1))

@@ -40,7 +40,7 @@ class DistributedDataParallel(DataParallel, Module):
     >>> dist.destroy_process_group()
     """
 
-    def __new__(cls, module: Any, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, module: Any = None, *args: Any, **kwargs: Any) -> Any:
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(module, torch.nn.Module):
             from mpigrad.interop._torch_parallel import TorchDataParallel

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-from . import rnn
-from .clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
-from .convert_parameters import parameters_to_vector, vector_to_parameters
+from mpigrad._process.lazy import lazily
 
-_LAZY = ("parametrizations", "parametrize")  # imported last: these modules import `nn.modules`, which imports this package
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+if TYPE_CHECKING:
+    from . import parametrizations, parametrize, rnn
+    from .clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+    from .convert_parameters import parameters_to_vector, vector_to_parameters
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "clip_grad_norm_",

@@ -74,7 +74,7 @@ class PackedSequence(_Packed):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another."""
+    """The permutation that undoes another; None for None."""
     if permutation is None:
         return None
     order = host(permutation._array)
@@ -112,7 +112,7 @@ class Layout:
         return cat([data, wrap(filler)])[wrap(move(where, place))]
 
     def mirror(self) -> tuple[Tensor, Tensor]:
-        """Indices that reverse each sequence and leave its padding in place."""
+        """Indices (steps and rows) that reverse each sequence of a padded batch and leave its padding in place."""
         steps = np.arange(self.count)[:, None]
         turned = np.where(steps < self.lengths, self.lengths - 1 - steps, steps)
         return wrap(turned), wrap(np.broadcast_to(np.arange(self.batch), turned.shape).copy())

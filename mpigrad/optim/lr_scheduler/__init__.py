@@ -1,22 +1,28 @@
 """Schedules of the learning rate."""
 
-from ._base import LRScheduler
-from ._combined import ChainedScheduler, SequentialLR
-from ._cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
-from ._cycles import CyclicLR, OneCycleLR
-from ._decay import (
-    ConstantLR,
-    ExponentialLR,
-    LambdaLR,
-    LinearLR,
-    MultiplicativeLR,
-    MultiStepLR,
-    PolynomialLR,
-    StepLR,
-)
-from ._plateau import ReduceLROnPlateau
+from typing import TYPE_CHECKING
 
-_LRScheduler = LRScheduler
+from mpigrad._process.lazy import lazily
+
+if TYPE_CHECKING:
+    from ._base import LRScheduler
+    from ._base import LRScheduler as _LRScheduler
+    from ._combined import ChainedScheduler, SequentialLR
+    from ._cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
+    from ._cycles import CyclicLR, OneCycleLR
+    from ._decay import (
+        ConstantLR,
+        ExponentialLR,
+        LambdaLR,
+        LinearLR,
+        MultiplicativeLR,
+        MultiStepLR,
+        PolynomialLR,
+        StepLR,
+    )
+    from ._plateau import ReduceLROnPlateau
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "ChainedScheduler",

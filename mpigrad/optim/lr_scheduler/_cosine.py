@@ -98,7 +98,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._set(self.get_lr())
 
     def _place(self, epoch: float) -> None:
-        """Find the period in which an epoch lies."""
+        """Set the fields for the period in which an epoch lies: its length `T_i`, and the steps `T_cur` since its start."""
         if epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch
         elif self.T_mult == 1:

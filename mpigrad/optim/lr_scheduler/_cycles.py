@@ -29,7 +29,10 @@ def _check_momentum(optimizer: Optimizer) -> bool:
 
 
 def _start_momentum(optimizer: Optimizer, lows: list[float], highs: list[float], in_betas: bool) -> None:
-    """Start with the maximal momentum of each group, and store the bounds of its cycle."""
+    """Start with the maximal momentum (`highs`) of each group, and store the bounds of its cycle.
+
+    `in_betas`: the momentum is the first of the optimizer's betas.
+    """
     for group, low, high in zip(optimizer.param_groups, lows, highs):
         _set_momentum(group, high, in_betas)
         group["max_momentum"], group["base_momentum"] = high, low

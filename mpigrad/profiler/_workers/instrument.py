@@ -50,7 +50,11 @@ class TraceInstrument(Instrument):
 
     # -- messages ----------------------------------------------------------------------------------------------------------
     def _key(self, src: int, dst: int, kind: int, call_id: int, extra: int, end: str) -> str:
-        """A key that identifies a message on both workers."""
+        """A key that identifies a message on both workers.
+
+        Messages without a call id are numbered on each worker; `end` tells the ones sent ("s") from those received ("f"), which
+        have numbers of their own.
+        """
         if call_id != NO_CALL:
             return f"{src}.{call_id}"
         told = f"{kind}.{src}.{dst}.{extra}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
@@ -9,6 +10,7 @@ from typing import Any
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad._core.rpc.calls import INSTRUMENTS
+from mpigrad.distributed.optim.optimizer import gather_errors
 from mpigrad.distributed.rpc._agent.current import get_agent
 
 from . import chrome
@@ -16,32 +18,36 @@ from .clocks import SAME, Clock, Reading, read
 from .instrument import TraceInstrument
 from .recorder import Notes, Recorder
 
+_numbers = itertools.count()
+
 
 class _Session:
     """The active trace of this process, if any."""
 
-    by = ""
+    by = ""  # the worker that has started it
+    number = ""  # distinguishes traces of one worker
     recorder: Recorder | None = None
     instrument: TraceInstrument | None = None
 
 
-def _trace_begin(by: str) -> None:
+def _trace_begin(by: str, number: str) -> None:
     """Start recording on this worker; called by RPC."""
     agent = get_agent()
     if _Session.by:
         raise RuntimeError(f"{agent.info.name} is being traced for {_Session.by} already; end that trace before another")
-    _Session.by, _Session.recorder = by, Recorder()
+    _Session.by, _Session.number, _Session.recorder = by, number, Recorder()
     _Session.instrument = TraceInstrument(agent, _Session.recorder)
     _Session.recorder.__enter__()
     INSTRUMENTS.add(_Session.instrument)
 
 
-def _trace_end(by: str) -> Notes | None:
-    """Stop recording and return the events; called by RPC."""
-    if _Session.by != by or _Session.recorder is None or _Session.instrument is None:
+def _trace_end(number: str) -> Notes | None:
+    """Stop recording and return the events; None if the active trace is another one. Called by RPC."""
+    if _Session.number != number or _Session.recorder is None or _Session.instrument is None:
         return None
     INSTRUMENTS.remove(_Session.instrument)
-    recorder, _Session.recorder, _Session.instrument, _Session.by = _Session.recorder, None, None, ""
+    recorder, _Session.recorder, _Session.instrument = _Session.recorder, None, None
+    _Session.by = _Session.number = ""
     recorder.__exit__()
     info = get_agent().info
     return recorder.notes(info.id, info.name)
@@ -62,11 +68,12 @@ class Trace:
 
 
 def _ask_all(workers: list[str], function: Any, *args: Any) -> list[Any]:
-    return [future.wait() for future in [rpc.rpc_async(worker, function, args=args) for worker in workers]]
+    # Waits for all answers, even if one is an error: a trace must not begin on a worker after `_stop` has ended it there.
+    return gather_errors([rpc.rpc_async(worker, function, args=args) for worker in workers])
 
 
-def _stop(workers: list[str], by: str) -> list[Notes]:
-    return [notes for notes in _ask_all(workers, _trace_end, by) if notes is not None]
+def _stop(workers: list[str], number: str) -> list[Notes]:
+    return [notes for notes in _ask_all(workers, _trace_end, number) if notes is not None]
 
 
 @contextmanager
@@ -92,13 +99,13 @@ def trace_workers(path: str | None = None) -> Iterator[Trace]:
     infos = agent.get_worker_infos()
     names, others = [info.name for info in infos], [info for info in infos if info.id != agent.rank]
     first = {info.id: read(info.name) for info in others}
-    made, by = Trace(), agent.info.name
+    made, number = Trace(), f"{agent.info.name} {next(_numbers)}"
     try:
-        _ask_all(names, _trace_begin, by)
+        _ask_all(names, _trace_begin, agent.info.name, number)
         zero = perf_counter_ns()
         yield made
     finally:
-        found = _stop(names, by)
+        found = _stop(names, number)
     clocks = _clocks(agent.rank, first, {info.id: read(info.name) for info in others})
     made.chrome = chrome.render(found, clocks, zero)
     made.clock_errors_us = {info.name: clocks[info.id].error / 1e3 for info in infos}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -124,6 +127,24 @@ def test_a_large_unused_gradient_stays(group) -> None:
     assert (model.module.unused.weight.grad == group.rank).all()
 
 
+@pytest.mark.mpi(min_size=1)
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))], ids=["deepcopy", "pickle"])
+def test_copies(group, copied: Any) -> None:
+    """A copy averages gradients of its own parameters; one rank may make a copy alone, such as an averaged model."""
+    model, alone = DDP(network(0)), network(0)
+    loss_of(model(batch(group.rank))).backward()
+    if not group.rank:
+        copied(model)
+    model.zero_grad()
+    other = copied(model)
+    loss_of(other(batch(group.rank))).backward()
+    loss_of(alone(whole_batch(group.world_size))).backward()
+    assert_near(grads(other), grads(alone))
+    assert model.module[0].weight.grad is None
+    with pytest.raises(RuntimeError, match="only supported when using DDP with the default process group"):
+        copied(DDP(network(0), process_group=dist.new_group()))
+
+
 @pytest.mark.mpi(min_size=2)
 def test_no_sync_adds_up_locally(group) -> None:
     model, alone = DDP(network(seed=0)), network(seed=0)
@@ -149,18 +170,49 @@ class Branches(nn.Module):
         return self.layers[which](x)
 
 
+@dataclass
+class Output:
+    """A result of a forward, with its tensor inside."""
+
+    made: list[mpigrad.Tensor]
+
+
+class BranchesOfOutput(Branches):
+    def forward(self, x: mpigrad.Tensor, which: int) -> Any:
+        return Output([super().forward(x, which)])
+
+
+class BranchesOfReference(Branches):
+    def forward(self, x: mpigrad.Tensor, which: int) -> Any:
+        return rpc.RRef(super().forward(x, which))
+
+
 @pytest.mark.mpi(min_size=2)
-def test_unused_parameters(group) -> None:
+@pytest.mark.parametrize("options", [{"find_unused_parameters": True}, {"static_graph": True}], ids=str)
+@pytest.mark.parametrize("kind", [Branches, BranchesOfOutput], ids=["tensor", "dataclass"])
+def test_unused_parameters(group, kind: Any, options: dict[str, Any]) -> None:
     mpigrad.manual_seed(0)
-    model = DDP(Branches(), find_unused_parameters=True)
-    which = min(group.rank, 1)
-    model(batch(group.rank), which).sum().backward()
-    size = group.world_size
-    sums = [batch(rank).numpy().sum(0, keepdims=True) for rank in range(size)]
-    first, second, third = model.module.layers
-    assert_near([first.weight.grad.numpy()], [sums[0] / size])
-    assert_near([second.weight.grad.numpy()], [sum(sums[1:]) / size])
-    assert third.weight.grad is None
+    model = DDP(kind(), **options)
+    which, size = min(group.rank, 1), group.world_size
+    for step in range(3):
+        model.zero_grad()
+        made = model(batch(group.rank, step), which)
+        (made.made[0] if isinstance(made, Output) else made).sum().backward()
+        sums = [batch(rank, step).numpy().sum(0, keepdims=True) for rank in range(size)]
+        first, second, third = model.module.layers
+        assert_near([first.weight.grad.numpy()], [sums[0] / size])
+        assert_near([second.weight.grad.numpy()], [sum(sums[1:]) / size])
+        assert third.weight.grad is None
+
+
+@pytest.mark.mpi(min_size=2)
+def test_unused_parameters_below_a_reference(rpc_world) -> None:
+    """The tensor of an RRef that this worker owns is searched, too."""
+    dist.init_process_group(rank=rpc_world.rank, world_size=rpc_world.world_size)
+    model = DDP(BranchesOfReference(), find_unused_parameters=True)
+    model(mpigrad.full((1, 4), rpc_world.rank + 1.0), 0).local_value().sum().backward()
+    assert model.module.layers[0].weight.grad[0, 0].item() == (rpc_world.world_size + 1) / 2
+    dist.destroy_process_group()
 
 
 @pytest.mark.mpi(min_size=2)
@@ -227,6 +279,21 @@ def test_power_sgd(group) -> None:
     assert np.linalg.norm(total - wanted) < 0.05 * np.linalg.norm(wanted)
     with pytest.raises(ValueError, match="start_powerSGD_iter"):
         powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=1)
+
+
+@pytest.mark.mpi(min_size=2)
+@pytest.mark.parametrize(("wrapper", "tolerance"), [("fp16_compress_wrapper", 5e-3), ("bf16_compress_wrapper", 5e-2)])
+def test_power_sgd_in_short_types(group, wrapper: str, tolerance: float) -> None:
+    """The compressing hook gets gradients of the shorter type; with a rank as large as the matrices nothing is left out."""
+    model, alone = DDP(network(seed=0)), network(seed=0)
+    state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=6, start_powerSGD_iter=2, min_compression_rate=0.1)
+    model.register_comm_hook(state, getattr(default_hooks, wrapper)(powerSGD_hook.powerSGD_hook))
+    for step in range(4):
+        model.zero_grad()
+        alone.zero_grad()
+        loss_of(model(batch(group.rank, step))).backward()
+        loss_of(alone(whole_batch(group.world_size, step))).backward()
+        assert_near(grads(model), grads(alone), tolerance)
 
 
 @pytest.mark.mpi(min_size=2)
@@ -306,6 +373,58 @@ def test_an_optimizer_whose_state_is_divided(group) -> None:
                 with pytest.raises(RuntimeError, match="has not been consolidated on this rank"):
                     ours.state_dict()
             ours.load_state_dict(saved[0])
+
+
+@pytest.mark.mpi(min_size=2)
+def test_states_of_a_group_are_collected_on_a_rank_of_the_group(group) -> None:
+    members = [rank for rank in range(group.world_size) if rank]
+    some = dist.new_group(members)
+    if group.rank:
+        model = network(0)
+        optimizer = ZeroRedundancyOptimizer(model.parameters(), optim.Adam, process_group=some)
+        loss_of(model(batch(0))).backward()
+        optimizer.step()
+        optimizer.consolidate_state_dict()
+        if group.rank == members[0]:
+            assert sorted(optimizer.state_dict()["state"]) == list(range(6))
+        else:
+            with pytest.raises(RuntimeError, match=rf"consolidate_state_dict\(to={group.rank - 1}\)"):
+                optimizer.state_dict()
+
+
+@pytest.mark.mpi(min_size=1)
+def test_closure_of_a_divided_optimizer(group) -> None:
+    """`zero_grad` in a closure clears all gradients, not only those of this rank's share, which DDP would average again."""
+    model, alone = DDP(network(0)), network(0)
+    ours = ZeroRedundancyOptimizer(model.parameters(), optimizer_class=optim.SGD, lr=0.1)
+    theirs = optim.SGD(alone.parameters(), lr=0.1)
+    for step in range(3):
+        for net, optimizer, x in ((model, ours, batch(group.rank, step)), (alone, theirs, whole_batch(group.world_size, step))):
+
+            def closure() -> Any:
+                optimizer.zero_grad()
+                loss = loss_of(net(x))
+                loss.backward()
+                return loss
+
+            optimizer.step(closure)
+        assert_near([p.detach().numpy() for p in model.parameters()], [p.detach().numpy() for p in alone.parameters()], 1e-5)
+
+
+@pytest.mark.mpi(min_size=2)
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_batch_norm_in_half_precision(group, kind: str) -> None:
+    """As of whole numbers, with sums that half precision cannot represent."""
+    chosen = getattr(mpigrad, kind)
+    x = (mpigrad.tensor(np.random.default_rng(group.rank).normal(size=(300, 2, 20, 20))) + 5).to(chosen)
+    short, whole = nn.SyncBatchNorm(2).to(chosen), nn.SyncBatchNorm(2)
+    found, wanted = short(x.requires_grad_()), whole(x.detach().float())
+    assert found.dtype is chosen and mpigrad.allclose(found.float(), wanted, atol=0.05)
+    assert mpigrad.allclose(short.running_mean.float(), whole.running_mean, rtol=0.01)
+    found.float().sum().backward()
+    assert x.grad.dtype is chosen and mpigrad.isfinite(x.grad.float()).all()
+    with pytest.raises(RuntimeError, match="running_mean should contain 3 elements not 2"):
+        whole(mpigrad.ones(4, 3))
 
 
 @pytest.mark.mpi(min_size=2)
