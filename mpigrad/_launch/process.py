@@ -81,7 +81,10 @@ def _copy(source: IO[str], target: IO[str]) -> None:
 
 
 def run_job(job: Job, *, tagged: bool = False) -> int:
-    """Run a job to its end; returns the launcher's exit code, or 128 + number if a signal ended it."""
+    """Run a job to its end; returns the launcher's exit code, or 128 + number if a signal ended it.
+
+    `tagged`: the launcher tags each line of output with its rank; the tags are converted to one form.
+    """
     process = start(job, subprocess.PIPE if tagged else None)
     with forwarding(process):
         copiers = [

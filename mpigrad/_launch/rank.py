@@ -16,8 +16,9 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from mpigrad._launch.command import START
+from mpigrad._process.mpi_end import leave_mpi_unfinalised
 from mpigrad._process.rank import EXPECTED_SIZE, check_expected_size, launched_rank
-from mpigrad._process.survival import end_alone, mark_survivor, survive
+from mpigrad._process.survival import end_alone, mark_survivor, spares, survive
 from mpigrad._watchdog.report import start_reporting
 
 TORCHRUN_PORT = "29500"
@@ -53,24 +54,43 @@ def publish_place() -> None:
     # from MPI itself and not from the launcher's variables, whose names differ
     world = MPI.COMM_WORLD
     host = world.Split_type(MPI.COMM_TYPE_SHARED)
-    os.environ |= {"RANK": str(world.rank), "WORLD_SIZE": str(world.size)}
+    os.environ |= {"RANK": str(world.rank), "WORLD_SIZE": str(world.size - spares())}
     os.environ |= {"LOCAL_RANK": str(host.rank), "LOCAL_WORLD_SIZE": str(host.size)}
     host.Free()
     os.environ.setdefault("MASTER_ADDR", world.bcast(socket.gethostname()))
     os.environ.setdefault("MASTER_PORT", TORCHRUN_PORT)
 
 
+def _is_needed() -> bool:
+    """Whether this rank is to run the program. A spare waits here until it takes the place of a lost rank, or is not needed."""
+    if not spares() or int(os.environ["RANK"]) < int(os.environ["WORLD_SIZE"]):
+        return True
+    from mpigrad.distributed._spares import wait_as_spare
+
+    leave_mpi_unfinalised()  # MPI_Finalize may wait for a lost rank
+    return wait_as_spare()
+
+
+def _came_to_end() -> None:
+    """Leave word that this rank has come to its end by itself."""
+    if spares() and os.environ["RANK"] == "0":
+        from mpigrad.distributed._spares import tell_over
+
+        tell_over()
+    mark_survivor()
+
+
 def guarded(body: Callable[[], object]) -> None:
     """Run the body; an exception or a non-zero exit code aborts the whole job; only this rank, if the job survives that."""
     try:
         body()
-        mark_survivor()
+        _came_to_end()
     except SystemExit as stop:
         # as Python does: sys.exit(None) is success, sys.exit("text") prints the text and is a failure
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         if isinstance(stop.code, str):
             print(stop.code, file=sys.stderr)
-        mark_survivor()
+        _came_to_end()
         if code and survive():
             raise SystemExit(code) from None  # the end of this rank alone, with the handlers of `atexit`
         if code:
@@ -118,6 +138,8 @@ def main(arguments: list[str]) -> None:
     check_world_size()
     line_buffered()
     publish_place()
+    if not _is_needed():
+        return
     start_reporting()
     sys.argv[:] = arguments[1:] if arguments[0] == "-m" else arguments
     if arguments[0] == "-m":

@@ -11,7 +11,13 @@ from .rank import launched_rank
 
 SURVIVE, HEARTBEAT = "MPIGRAD_SURVIVE", "MPIGRAD_HEARTBEAT"
 SURVIVORS = "MPIGRAD_SURVIVORS"  # a folder in which each rank that comes to its end leaves a file, if it is on the same host
+SPARES = "MPIGRAD_SPARES"  # how many of the last ranks wait to take the place of lost ones
+INCARNATION = "MPIGRAD_INCARNATION"  # how many processes were lost in the place of this one
 SHORTEST = 0.2  # seconds
+# Open MPI sends longer messages in several parts. If a process dies between them, the receive that got the first part never ends,
+# and all later messages wait behind it (Open MPI 5.0). So each frame must be sent whole.
+WHOLE = ("btl_sm_eager_limit", "btl_sm_max_send_size", "btl_tcp_eager_limit")
+WHOLE_BYTES = 66_000  # the longest frame, with Open MPI's header
 _ENABLED = "OMPI_MCA_mpi_ft_enable"  # set by `mpirun --with-ft ulfm`
 
 
@@ -27,6 +33,12 @@ def survive() -> bool:
     return True
 
 
+def sends_frames_whole() -> bool:
+    """Whether the launcher has told Open MPI to send each frame in one part."""
+    limits = [os.environ.get(f"OMPI_MCA_{name}", "") for name in WHOLE]
+    return all(limit.isdigit() and int(limit) >= WHOLE_BYTES for limit in limits)
+
+
 def heartbeat() -> float:
     """The number of seconds without a heartbeat after which a rank is lost; 0 for no heartbeats."""
     text = os.environ.get(HEARTBEAT, "") or "0"
@@ -37,6 +49,36 @@ def heartbeat() -> float:
     if seconds != 0 and not SHORTEST <= seconds < 1e6:
         raise RuntimeError(f"{HEARTBEAT}={text!r} is not a number of seconds: give at least {SHORTEST}, or 0 for no heartbeats")
     return seconds
+
+
+def spares() -> int:
+    """The number of ranks, the last of the job, that wait to take the place of lost ones."""
+    return int(os.environ.get(SPARES) or 0)
+
+
+def incarnation() -> int:
+    """How many processes were lost in the place of this one; 0 for a process that runs the program from the start of the job."""
+    return int(os.environ.get(INCARNATION) or 0)
+
+
+_replaced: int | None = None
+_lost_before: frozenset[int] = frozenset()
+
+
+def take_place(process: int, lost: frozenset[int]) -> None:
+    """This process, a spare, takes the place of a lost one; `lost` are all lost processes (ranks of MPI) that it knows."""
+    global _replaced, _lost_before
+    _replaced, _lost_before = process, lost
+
+
+def replaced() -> int | None:
+    """The process whose place this one has taken."""
+    return _replaced
+
+
+def lost_before() -> frozenset[int]:
+    """The processes that were lost before this one began to run the program; there may be others."""
+    return _lost_before
 
 
 def end_processes_of(rank: int) -> None:

@@ -1,11 +1,15 @@
-"""Deaths at any time: ranks are killed or stopped during calls, large arrays, RRefs, backward passes and `shutdown`.
+"""Deaths at any time: ranks are killed or stopped during calls, transfers, RRefs, backward passes, collectives and `shutdown`.
 
     python -m tests.attack.deaths --kills 200
 
 Each job has 4 or 8 ranks, of which about half die at random moments. All survivors work on: each of them makes calls, passes and
 RRefs with random others. A call to a dead worker must fail with WorkerLostError, which names it; every other operation must
-succeed with the right result, every call that succeeded must have run once, and nothing may be left over at the end. The parent
-process starts the jobs, checks that all survivors end well and in time, and prints the times from death to event.
+succeed with the right result, every call that succeeded must have run once, and nothing may be left over at the end. The
+parent process starts the jobs, checks that all survivors end well and in time, and prints the times from death to event.
+
+With `--collectives` another thread of each rank makes collectives with all; each must succeed, or fail on all survivors, which
+then shrink the group. Open MPI 5.0.11 crashes now and then (in ompi_comm_revoke_local) if a rank dies while others are inside
+MPI_Comm_shrink.
 """
 
 from __future__ import annotations
@@ -31,9 +35,11 @@ os.environ.setdefault("MPIGRAD_HOST_TRANSFERS", "both_ends")  # also with more r
 import numpy as np
 
 import mpigrad
+import mpigrad.distributed as dist
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 
+MIDDLE = (1_000, 30_000)  # bytes of arrays inside a frame, some of which MPI would send in parts
 LARGE = np.arange(150_000, dtype=np.float64)  # 1.2 MB
 DEADLINE = 60.0  # seconds for one job
 PHASES = ("work", "work", "work", "shutdown")
@@ -112,7 +118,7 @@ class Survivor:
 
     def step(self) -> None:
         """One operation: succeeds with the right result, or fails because of a worker that was to die."""
-        name = self.random.choice(["call", "large", "rref", "backward", "deep"])
+        name = self.random.choice(["call", "middle", "large", "rref", "backward", "deep"])
         first, second = self.other(), self.other()
         try:
             getattr(self, name)(first, second)
@@ -125,6 +131,13 @@ class Survivor:
     def call(self, to: int, _: int) -> None:
         token = f"{self.rank}-{sum(self.counts.values())}-{self.random.random()}"
         assert rpc.rpc_sync(to, run_once, args=(token, 7)) == 7
+        self.sent[to].append(token)
+
+    def middle(self, to: int, _: int) -> None:
+        sent = [np.full(self.random.randint(*MIDDLE), each, dtype=np.int8) for each in range(2)]
+        token = f"{self.rank}-{self.random.random()}"
+        got = rpc.rpc_sync(to, run_once, args=(token, sent))
+        assert all(map(np.array_equal, got, sent))
         self.sent[to].append(token)
 
     def large(self, to: int, _: int) -> None:
@@ -160,6 +173,48 @@ class Survivor:
                 assert set(rpc.rpc_sync(to, runs_of, args=(tokens,))) == {1}
 
 
+class Collectives(threading.Thread):
+    """Sums over all live ranks, one after the other, until all ranks want to end."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.wants_to_end = False
+        self.made = self.shrunk = 0
+        self.error: BaseException | None = None
+        dist.init_process_group()
+        self.start()
+
+    def run(self) -> None:
+        try:
+            while not self._all_want_to_end():
+                time.sleep(0.002)
+        except BaseException as error:
+            self.error = error
+
+    def _all_want_to_end(self) -> bool:
+        sums = mpigrad.tensor([1.0, float(self.wants_to_end)])
+        try:
+            dist.all_reduce(sums)
+        except dist.RankLostError as error:
+            assert error.ranks, error
+            dist.group.WORLD.shrink()
+            self.shrunk += 1
+            return False
+        self.made += 1
+        assert sums[0] == dist.get_world_size(), sums
+        return bool(sums[0] == sums[1])
+
+    def end(self, expected: int) -> None:
+        """Wait until all want to end; the group must have this size then."""
+        self.wants_to_end = True
+        self.join(30)
+        if self.error is not None:
+            raise self.error
+        assert not self.is_alive(), "the collectives did not end"
+        assert dist.get_world_size() == expected, (dist.get_world_size(), expected)
+        dist.destroy_process_group()
+
+
 def value_of(rref: Any) -> Any:
     return rref.to_here().tolist()
 
@@ -190,7 +245,7 @@ def wait_until(condition: Any, what: str, seconds: float = 20.0) -> None:
         time.sleep(0.01)
 
 
-def one_rank(seed: int, stops: bool, path: str) -> None:
+def one_rank(seed: int, stops: bool, path: str, with_collectives: bool) -> None:
     """The program of each rank."""
     from mpi4py import MPI
 
@@ -199,6 +254,7 @@ def one_rank(seed: int, stops: bool, path: str) -> None:
     doomed, early = {death.rank for death in deaths}, {death.rank for death in deaths if death.phase == "work"}
     rpc.init_rpc(f"worker{rank}", rank=rank, world_size=size)
     agent = rpc.api._get_current_rpc_agent()
+    collectives = Collectives() if with_collectives else None
     rpc.on_worker_lost(lambda worker, incarnation, why: log.write(event="lost", rank=worker.id, seen_by=rank, why=why))
     mine = next((death for death in deaths if death.rank == rank), None)
     if mine is not None and mine.phase == "work":
@@ -208,6 +264,8 @@ def one_rank(seed: int, stops: bool, path: str) -> None:
     while not early <= agent.lost.keys() or steps < 20:
         survivor.step()
         steps += 1
+    if collectives is not None:
+        collectives.end(size - len(early))
     survivor.check_runs()
     rpc.api._barrier({f"worker{other}" for other in range(size) if other not in early})  # all have checked and work no more
     wait_until(lambda: not any(left_over(agent).values()), f"left over: {left_over(agent)}")
@@ -217,11 +275,12 @@ def one_rank(seed: int, stops: bool, path: str) -> None:
     rpc.shutdown(timeout=30)
     if mine is not None:
         time.sleep(60)
-    log.write(event="survived", rank=rank, steps=steps, counts=survivor.counts)
+    made = {} if collectives is None else {"collectives": collectives.made, "shrunk": collectives.shrunk}
+    log.write(event="survived", rank=rank, steps=steps, counts=survivor.counts | made)
 
 
 # -- the parent --------------------------------------------------------------------------------------------------------
-def one_job(seed: int, size: int, stops: bool) -> dict[str, Any]:
+def one_job(seed: int, size: int, stops: bool, collectives: bool = False) -> dict[str, Any]:
     """Run one job; AssertionError if a survivor failed, hung, or ended with an error. Returns its numbers."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log"
@@ -229,7 +288,8 @@ def one_job(seed: int, size: int, stops: bool) -> dict[str, Any]:
         command = [sys.executable, "-m", "mpigrad", "run", "--survive", *options, "-n", str(size), "-m", "tests.attack.deaths"]
         began = time.monotonic()
         done = subprocess.run(
-            [*command, "--rank-program", str(path), "--seed", str(seed), *(["--stops"] if stops else [])],
+            [*command, "--rank-program", str(path), "--seed", str(seed), *(["--stops"] if stops else []),
+             *(["--collectives"] if collectives else [])],
             capture_output=True, text=True, timeout=DEADLINE + 30,
         )  # fmt: skip
         lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
@@ -247,11 +307,13 @@ def one_job(seed: int, size: int, stops: bool) -> dict[str, Any]:
         return {"deaths": len(deaths), "times": times, "seconds": time.monotonic() - began}
 
 
-def attack(kills: int, seed: int, sizes: tuple[int, ...] = (4, 8), quiet: bool = False) -> dict[str, list[float]]:
+def attack(
+    kills: int, seed: int, sizes: tuple[int, ...] = (4, 8), quiet: bool = False, collectives: bool = False
+) -> dict[str, list[float]]:
     """Run jobs until so many ranks have died; prints a line for each, and the times from death to event."""
     died, times = 0, {"kill": [], "stop": []}  # type: tuple[int, dict[str, list[float]]]
     while died < kills:
-        job = one_job(seed, sizes[seed % len(sizes)], stops=seed % 3 == 2)
+        job = one_job(seed, sizes[seed % len(sizes)], stops=seed % 3 == 2, collectives=collectives)
         died += job["deaths"]
         for how, each in job["times"].items():
             times[how] += each
@@ -270,9 +332,10 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--stops", action="store_true")
+    parser.add_argument("--collectives", action="store_true")
     parser.add_argument("--rank-program", metavar="LOG")
     given = parser.parse_args()
     if given.rank_program:
-        one_rank(given.seed, given.stops, given.rank_program)
+        one_rank(given.seed, given.stops, given.rank_program, given.collectives)
     else:
-        attack(given.kills, given.seed)
+        attack(given.kills, given.seed, collectives=given.collectives)

@@ -69,6 +69,17 @@ def test_the_launcher_fits_the_mpi(batch, vendor: str, started: str) -> None:
     assert f"{started} python train.py [4 3 3]" in batch("cpu_nodes.sh", "train.py", vendor=vendor).stdout
 
 
+@pytest.mark.parametrize(("code", "requeued"), [(0, False), (1, False), (75, True), (137, True)])
+def test_only_a_job_with_too_few_ranks_left_goes_back_to_the_queue(batch, tmp_path: Path, code: int, requeued: bool) -> None:
+    (tmp_path / "scripts of mine" / "site.sh").write_text(f"PATH={tmp_path}/stand-ins:$PATH\n")
+    (tmp_path / "stand-ins").mkdir()
+    executable(tmp_path / "stand-ins" / "mpigrad", f'#!/bin/bash\necho mpigrad "$@"\nexit {code}\n')
+    executable(tmp_path / "stand-ins" / "sleep", "#!/bin/bash\n")
+    done = batch("survive.sh", "train.py", "--lr", "1", SPARES="2")
+    assert "mpigrad run --survive --spares 2 --heartbeat 10 -n 2 train.py --lr 1" in done.stdout, done.stderr
+    assert (done.returncode, "back to the queue" in done.stdout) == (code, requeued)
+
+
 def test_mistakes_end_the_script(batch, tmp_path: Path) -> None:
     """None of them may start a single rank and exit with 0."""
     done = batch("cpu_nodes.sh")

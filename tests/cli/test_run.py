@@ -7,7 +7,9 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
+import venv
 from pathlib import Path
 
 import pytest
@@ -217,3 +219,44 @@ def test_signals_that_are_ignored_are_not_passed_on(job) -> None:
     code, lines = job("signal", then, ignored)
     assert code == 0, lines
     assert {"[0] signalled", "[1] signalled"} <= set(lines), lines
+
+
+STAGED = """
+import sys
+from mpi4py.MPI import COMM_WORLD as world
+import numpy
+import mpigrad
+import mpigrad.distributed.autograd as dist_autograd
+import mpigrad.distributed.rpc as rpc
+
+rpc.init_rpc(f"worker{world.rank}")
+x = mpigrad.ones(3, requires_grad=True)
+with dist_autograd.context() as context_id:
+    y = rpc.rpc_sync(f"worker{(world.rank + 1) % world.size}", mpigrad.nn.functional.relu, args=(x,))
+    dist_autograd.backward(context_id, [y.sum()])
+    assert dist_autograd.get_gradients(context_id)[x].tolist() == [1.0, 1.0, 1.0]
+rpc.shutdown()
+print("from", numpy.__file__, "and", mpigrad.__file__, "and", mpigrad.nn.functional.__file__)
+"""
+
+
+def test_a_staged_environment_runs_a_job(tmp_path: Path) -> None:
+    """A small environment, with links to what the package needs: the one of the tests would take long to copy."""
+    venv.create(tmp_path / "env", symlinks=True)
+    packages = next((tmp_path / "env" / "lib").glob("python*")) / "site-packages"
+    for place in map(Path, {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
+        for name in ("numpy", "numpy.libs", "mpi4py"):
+            if (place / name).exists():
+                (packages / name).symlink_to(place / name)
+    (tmp_path / "local").mkdir()
+    (tmp_path / "program.py").write_text(STAGED)
+    libraries = os.pathsep.join(filter(None, (str(Path(sys.prefix) / "lib"), os.environ.get("LD_LIBRARY_PATH"))))
+    environment = {**clean_environment(), "TMPDIR": str(tmp_path / "local"), "LD_LIBRARY_PATH": libraries}
+    command = [tmp_path / "env" / "bin" / "python", "-m", "mpigrad", "run", "-n", "2", "--stage", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=55)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("from ")]
+    copies = {path.partition("/site0/")[0].partition("/own/")[0] for line in lines for path in line.split()[1::2]}
+    assert len(lines) == 2 and len(copies) == 1, done.stdout  # both ranks are on this host, so they share a copy
+    assert copies.pop().startswith(str(tmp_path / "local" / "mpigrad-stage-"))
+    assert not list((tmp_path / "local").iterdir())  # removed by the rank that ended last

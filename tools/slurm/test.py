@@ -51,6 +51,30 @@ import mpigrad.distributed.rpc as rpc
 rank = int(os.environ["SLURM_PROCID"])
 rpc.init_rpc(f"worker{rank}", rank=rank, world_size=4)
 """
+SURVIVES = """
+import os, signal, sys, threading, time
+import mpigrad.distributed.rpc as rpc
+rank, size, life = (int(os.environ.get(name, 0)) for name in ("RANK", "WORLD_SIZE", "MPIGRAD_INCARNATION"))
+over = threading.Event()
+def die(): os.kill(os.getpid(), signal.SIGKILL)
+def end(): over.set()
+def where(): return os.environ["SLURM_NODEID"], life
+rpc.init_rpc(f"worker{rank}", rank=rank, dynamic=True)
+if rank == 0:
+    for other in range(1, size):
+        rpc.wait_for_worker(f"worker{other}")
+    first = rpc.get_worker_info("worker1")
+    rpc.rpc_async("worker1", die)
+    while rpc.wait_for_worker("worker1", 60) == first:
+        time.sleep(0.01)
+    print("worker1 is back:", rpc.rpc_sync("worker1", where)[1], "of", size, "ranks", flush=True)
+    for info in rpc.get_worker_infos():
+        rpc.rpc_sync(info, end)
+over.wait(60)
+rpc.shutdown()
+if "--too-few" in sys.argv and os.environ.get("SLURM_RESTART_COUNT", "0") == "0":
+    sys.exit(75)
+"""
 # MPICH from the wheel publishes more bytes than its address: memory behind it sometimes makes lines too long for SLURM's pmi2
 # (strace shows docstrings of NumPy), the more often the more was imported before MPI. With one network device addresses are
 # shorter and it is rare, so the test tries again. slurm/site.sh chooses mpirun for this MPI.
@@ -63,11 +87,11 @@ class Cluster:
     """Jobs of one environment, submitted from a scratch directory that holds the batch scripts."""
 
     def __init__(self, venv: str, launch: str) -> None:
-        self.launch, self.name = launch, f"{Path(venv).name} {launch}"
+        self.venv, self.launch, self.name = venv, launch, f"{Path(venv).name} {launch}"
         self.pmi2 = launch == "srun" and (Path(venv) / "bin" / "mpichversion").exists()
         self.directory = Path(tempfile.mkdtemp(prefix="mpigrad-slurm-test-"))
         (self.directory / "slurm").symlink_to(ROOT / "slurm")
-        for name, program in {"hello": HELLO, "fail": FAIL, "die": DIE, "placed": PLACED}.items():
+        for name, program in {"hello": HELLO, "fail": FAIL, "die": DIE, "placed": PLACED, "survives": SURVIVES}.items():
             (self.directory / f"{name}.py").write_text(program)
         # the "nodes" share the cores of this machine, so ranks must not be bound
         settings = {"PYTHONPATH": str(ROOT), "PRTE_MCA_hwloc_default_binding_policy": "none"}
@@ -210,6 +234,19 @@ def killed(cluster: Cluster) -> None:
         raise AssertionError(f"a killed rank did not end the job:\n{output}")
 
 
+def survive(cluster: Cluster) -> None:
+    """A killed rank is replaced by a spare; a program that finds too few left goes back to the queue, once."""
+    if cluster.launch == "srun" or not (Path(cluster.venv) / "bin" / "prterun").exists():
+        return  # needs the mpiexec of Open MPI 5
+    output = cluster.finish(cluster.submit("slurm/survive.sh", "survives.py"))
+    expect(output, "== start number 1", "worker1 is back: 1 of 3 ranks")
+    if "back to the queue" in output:
+        raise AssertionError(f"a job that could go on was put back into the queue:\n{output}")
+    job = cluster.submit("slurm/survive.sh", "survives.py", "--too-few")
+    cluster.wait(job, lambda: "== start number 2" in cluster.output(job), "the second start")
+    expect(cluster.finish(job), "== too few ranks are left; back to the queue")
+
+
 def wrong_pmi(cluster: Cluster) -> None:
     """srun without a PMI starts four worlds of one rank: every rank reports it."""
     if cluster.launch == "srun":
@@ -220,7 +257,7 @@ def wrong_pmi(cluster: Cluster) -> None:
                r"RuntimeError: .* world_size=4, .* 1 ranks; the launcher has started 4 ranks")  # fmt: skip
 
 
-SCRIPTS = (one_node, from_another_folder, several_nodes, gpus, scaling, commands, killed, wrong_pmi, requeue)
+SCRIPTS = (one_node, from_another_folder, several_nodes, gpus, scaling, commands, killed, wrong_pmi, requeue, survive)
 
 
 def run(cluster: Cluster, script: Callable[[Cluster], None]) -> bool:

@@ -39,7 +39,7 @@ def _forward_and_backward(to: str, tensor: mpigrad.Tensor) -> None:
 
 
 def kinds(to: str) -> Iterator[Case]:
-    """Name, function and number of RPCs of each kind of call."""
+    """Name, function and number of RPCs of each kind of call to the worker `to`."""
     small = mpigrad.ones(3, 3)
     leaf = mpigrad.ones(3, 3, requires_grad=True)
     yield "rpc_sync, empty", lambda: rpc.rpc_sync(to, nothing), 1

@@ -44,7 +44,8 @@ def _run_job(ranks: int, seconds: float) -> dict[str, Any]:
 
 
 def _examine(args: argparse.Namespace) -> dict[str, Any] | None:
-    """All facts, from a new job, or from the job in which this process is a rank (then only rank 0 returns them)."""
+    """All facts, from a new job, or from the job in which this process is a rank (then only rank 0 returns
+    them, the others None)."""
     size = launched_size()
     if size is not None:
         job = probe.look()

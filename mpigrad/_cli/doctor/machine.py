@@ -21,7 +21,7 @@ CUPY_PACKAGES = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x", "cupy-r
 
 
 def version_of(package: str) -> str | None:
-    """The installed version of a package, without importing it."""
+    """The installed version of a package, without importing it; None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

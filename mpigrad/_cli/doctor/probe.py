@@ -98,7 +98,7 @@ def _copying(comm: Any, hosts: list[str]) -> dict[str, Any] | None:
 
 
 def look() -> dict[str, Any] | None:
-    """Ask all ranks; rank 0 returns the answer."""
+    """Ask all ranks; rank 0 returns the answer, the others None."""
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD

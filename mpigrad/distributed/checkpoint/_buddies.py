@@ -33,7 +33,7 @@ class _Manifest(NamedTuple):
 
 
 class _Kept:
-    """What this worker keeps under one name."""
+    """What this worker keeps for the `Buddies` of one name: shares of several versions, and the newest complete version."""
 
     def __init__(self) -> None:
         self.shares: dict[tuple[int, str], list[Entry]] = {}  # by version and worker
@@ -53,6 +53,7 @@ def _copy(name: str, version: int, shares: list[Share], worker: str, buddy: str,
 
 
 def _hold(name: str, version: int, worker: str, entries: list[Entry]) -> None:
+    """Keep the share of `worker`, which may be another worker, until a newer version is complete."""
     _kept(name).shares[version, worker] = entries
 
 
@@ -72,7 +73,7 @@ def _fetch(name: str, version: int, worker: str) -> list[Entry] | None:
 
 
 def _find(name: str, version: int, file: Mapping[str, Any], timeout: float) -> list[Entry]:
-    """The entries of one worker, from the memory of this worker or of another that keeps them."""
+    """The entries of the worker that `file` names, from the memory of this worker or of another that keeps them."""
     own = _fetch(name, version, file["worker"])
     if own is not None:
         return copy.deepcopy(own)  # optimizers take over the tensors of a state
@@ -106,7 +107,8 @@ class Buddies:
 
     Args:
         name: copies of different names are independent of each other.
-        keepers: the names of the workers that keep copies, at least two; by default those that have parts, and this one.
+        keepers: the names of the workers that keep copies, by default those that have parts, and this one. There should be at
+            least two: the only keeper has no buddy, and its copies are lost with it.
 
     >>> import mpigrad.distributed.checkpoint as checkpoint
     >>> import mpigrad.distributed.rpc as rpc
@@ -124,9 +126,13 @@ class Buddies:
         self._version = 0
 
     def save(self, parts: Mapping[str, Any], extra: Any = None, *, timeout: float = _SECONDS) -> None:
-        """Copy the states of `parts`, as for `checkpoint.save`. Until this is complete, the previous copies stay valid."""
+        """Copy the states of `parts`, given as for `checkpoint.save`. Until this is complete, the previous copies stay valid.
+
+        `timeout` is how many seconds a worker may take.
+        """
         shares = by_worker(parts)
         ring = self._ring(shares)
+        # After a restart of this program another worker may have saved: continue from the newest version that any worker has.
         self._version = max(self._version, getattr(self._newest(timeout), "version", 0) if not self._version else 0) + 1
         files = [
             {"worker": worker, "parts": sorted({each.part for each in own}), "keepers": [worker, _next(ring, worker)]}
@@ -144,11 +150,11 @@ class Buddies:
         """Load the newest complete copies into `parts`, which may be on other workers than before; returns the `extra` of `save`.
 
         All workers check that the states fit before any state changes; `CheckpointError` if they do not, or if the copies of a
-        share are lost.
+        share are lost. `timeout` is how many seconds a worker may take.
         """
         manifest = self._newest(timeout)
         if manifest is None:
-            raise CheckpointError(f"no worker has copies of {self._name!r}")
+            raise CheckpointError(f"no worker has copies of {self._name!r}: save() must have been called before")
         self._version = manifest.version
         shares = with_slices(by_worker(parts), timeout)
         for check in (True, False):
@@ -164,7 +170,7 @@ class Buddies:
         return sorted({*shares, own}) if self._keepers is None else sorted({*shares, *self._keepers})
 
     def _newest(self, timeout: float) -> _Manifest | None:
-        """The newest manifest that a worker has. Workers that are lost meanwhile are left out."""
+        """The newest manifest that any worker has; None if there is none. Workers that are lost meanwhile are left out."""
         asked = [
             rpc.rpc_async(info, _manifest, args=(self._name,), timeout=timeout) for info in get_agent().get_worker_infos()
         ]
@@ -172,7 +178,7 @@ class Buddies:
         for future in asked:
             try:
                 found.append(future.wait())
-            except RuntimeError:
+            except RuntimeError:  # lost, or too busy to answer in time
                 continue
         return max((each for each in found if each is not None), key=lambda each: each.version, default=None)
 

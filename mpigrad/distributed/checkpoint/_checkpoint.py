@@ -40,7 +40,10 @@ def _write(file: str, shares: list[Share]) -> dict[str, Any]:
 
 
 def _check(directory: str, own: list[dict[str, Any]], files: list[dict[str, Any]], shares: list[Share], worker: str) -> None:
-    """Runs on each worker before any state changes: check that the files are complete and the states fit."""
+    """Runs on each worker before any state changes: check the checksums of the files `own`, and that the states fit.
+
+    `files` are those from which the worker will load; other workers may check their checksums.
+    """
     for each in own:
         check(Path(directory), each)
     for thing, state, _ in states_for(shares, Saved.in_files(Path(directory), files), worker):

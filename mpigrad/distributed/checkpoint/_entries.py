@@ -2,13 +2,14 @@
 
 A file is a list of entries, one for each share that its worker has:
 
-    part, share, shares   the name of the part, and which share of how many it is
+    part, share, shares   the name of the part, the number of the share (from 0 on), and the number of all shares of the part
     kind                  "tensors" (of a module), "optimizer", or "other"
     torch                 of an "other": whether its tensors were torch's
     state                 what `state_dict` gave
     dims                  of a `Sharded`: the dimension along which each tensor is cut
-    parameters            of an optimizer: for each parameter its name in the checkpoint's modules, the share of that module, the
-                          dimension along which it is cut and its shape; None for a parameter of no module that is saved
+    parameters            of an optimizer: for each parameter its name in the checkpoint's modules, the number of its module's
+                          share, the dimension along which it is cut (None: it is not) and its shape; None instead of all this
+                          for a parameter of no module that is saved
 
 A tensor is found by its name: the part's, a dot, and its name in the module. So a part may be loaded on another worker, from
 shares into shares of other sizes, or as part of a larger module.
@@ -86,7 +87,7 @@ def _names(shares: list[Share]) -> dict[int, list[Parameter]]:
 
 # -- reading --------------------------------------------------------------------------------------------------------
 def _if_here(tensor: Any, where: str) -> Any:
-    """`map_location`: tensors of devices that this worker does not have are loaded on the host."""
+    """A `map_location`: tensors stay on the host if this worker does not have the device `where` from which they were saved."""
     try:
         resolve(device(where))
     except RuntimeError:
@@ -116,7 +117,7 @@ class Saved:
         return sorted((each for each in self.entries if each["part"] == part), key=lambda each: each["share"])
 
     def tensor(self, name: str, dim: int | None, part: Slice | None) -> Any:
-        """A tensor, given by its full name, or a slice of it."""
+        """A tensor, given by its full name; or its slice `part` along dimension `dim`."""
         return _joined(name, self._pieces[name], dim, part)
 
     def keys(self, part: str, wanted: Iterable[str]) -> list[str]:
@@ -161,7 +162,7 @@ def _joined(name: str, pieces: list[_Piece], dim: int | None, part: Slice | None
 
 
 def _overlap(name: str, tensors: list[Any], dim: int, part: Slice) -> Any:
-    """A slice of a tensor that overlaps several saved slices."""
+    """The slice `part` of a tensor, whose saved slices along `dim` are `tensors`; it may overlap several of them."""
     total = sum(each.shape[dim] for each in tensors)
     if total != part.total:
         raise CheckpointError(
@@ -247,7 +248,7 @@ def _optimizer_state(
     here = [each for each in entries if each["worker"] == worker]
     if not all(own):
         if len(here) == 1:
-            return here[0]["state"]  # by position
+            return here[0]["state"]  # parameters are matched by position, as by `load_state_dict`
         raise CheckpointError(
             f"the optimizer {part!r} was saved on {sorted({each['worker'] for each in entries})}, and here it is on {worker} "
             "with parameters whose names are not known: save and load it together with the modules that own them"
@@ -266,7 +267,7 @@ def _optimizer_state(
 
 
 def _by_name(entries: list[Entry]) -> dict[str, list[_SavedParameter]]:
-    """The parameters of all shares of an optimizer by name; slices of one parameter in order."""
+    """An optimizer's saved parameters by full name: their slices, by number of the share. Those without a name are left out."""
     found: dict[str, list[_SavedParameter]] = {}
     for entry in entries:
         groups = entry["state"]["param_groups"]
@@ -281,7 +282,11 @@ def _by_name(entries: list[Entry]) -> dict[str, list[_SavedParameter]]:
 
 
 def _parameter_state(name: Parameter, saved: list[_SavedParameter], shares: dict[Any, Share]) -> dict[str, Any]:
-    """The state of one parameter: tensors of its shape are cut like it; everything else is equal in all slices."""
+    """The optimizer state of one parameter, from those that were saved for it or its slices.
+
+    State tensors with the shape of the parameter (such as momentum) are cut like it; everything else (such as the number of
+    steps) is equal in all slices.
+    """
     first = next((each for each in saved if each.state), None)
     return {} if first is None else {key: _part_of(name, key, value, saved, shares) for key, value in first.state.items()}
 
@@ -308,7 +313,7 @@ def _zeros(like: Any, one: _SavedParameter) -> Any:
 
 
 def _settings(part: str, group: dict[str, Any], saved: list[_SavedParameter]) -> dict[str, Any]:
-    """The saved settings of a parameter group; raises an error if its parameters had different ones."""
+    """The saved settings of a parameter group, such as `lr`; raises an error if its parameters were saved with different ones."""
     if not saved:
         return dict(group)
     found = [{name: value for name, value in each.group.items() if name not in ("params", "param_names")} for each in saved]

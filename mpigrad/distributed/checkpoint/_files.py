@@ -1,7 +1,7 @@
 """The files of a checkpoint: one per worker in a new directory for each save, and a manifest that names the directory.
 
     checkpoint/
-      manifest.json          the current directory, the parts in each file, the size and checksum of each file, and its own
+      manifest.json          the current directory; for each file its parts, size and checksum; and a checksum of the manifest
       save-000007/worker0.pt, worker1.pt, ...
 
 A save writes a new directory first and replaces the manifest last, atomically: at any time the manifest names a complete
@@ -80,7 +80,7 @@ def write_manifest(path: Path, content: dict[str, Any]) -> None:
         json.dump(content, stream, indent=1)
         stream.flush()
         os.fsync(stream.fileno())
-    keep(path / content["directory"])
+    keep(path / content["directory"])  # first the entries of the directory, then the manifest that names it
     os.replace(part, path / MANIFEST)
     keep(path)
 
@@ -158,7 +158,7 @@ def current(path: Path) -> str | None:
 
 
 def empty_others(path: Path) -> None:
-    """Free the space of incomplete saves."""
+    """Free the space of incomplete saves. If the manifest is damaged, nothing is removed: it may have named any of them."""
     kept = current(path)
     for each in path.iterdir() if kept is not None or not (path / MANIFEST).exists() else ():
         if _NAME.match(each.name) and each.name != kept:

@@ -47,7 +47,7 @@ def state_of(thing: Any) -> tuple[Any, bool]:
 
 
 def load_into(thing: Any, state: Any, torch_tensors: bool) -> None:
-    """Load a state, with torch's tensors if the object needs them."""
+    """Load a state; with `torch_tensors`, its tensors are converted to torch's before."""
     thing.load_state_dict(_mapped(state, lambda value: isinstance(value, Tensor), _to_torch) if torch_tensors else state)
 
 
@@ -64,7 +64,7 @@ def _to_torch(value: Tensor) -> Any:
 
 
 def _mapped(value: Any, chosen: Callable[[Any], bool], convert: Callable[[Any], Any]) -> Any:
-    """A state with some values converted; containers without converted values are returned unchanged."""
+    """A state with the values for which `chosen` is true converted; containers without such values are returned unchanged."""
     if chosen(value):
         return convert(value)
     if isinstance(value, dict):

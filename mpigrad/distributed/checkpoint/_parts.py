@@ -56,16 +56,16 @@ class Share(NamedTuple):
     slices: dict[str, Slice] | None = None  # by tensor
 
     def dim_of(self, key: str, ndim: int) -> int | None:
-        """The dimension along which a tensor of this part is cut."""
+        """The dimension along which a tensor of this part, with `ndim` dimensions, is cut; None if it is not cut."""
         if self.dim is None:
             return None
         if isinstance(self.dim, int):
-            return self.dim if ndim > self.dim else None
+            return self.dim if -ndim <= self.dim < ndim else None
         return self.dim.get(key)
 
     def state(self) -> Any:
-        """Runs on the share's worker: its object (module, optimizer, ...), which has a `state_dict`."""
-        value = self.rref.local_value()
+        """Runs on the share's worker: the object (module, optimizer, ...) whose `state_dict` is saved."""
+        value = self.rref.local_value()  # a `LocalOptimizer` for a `DistributedOptimizer`; its optimizer has the state
         return getattr(value, "optim", value) if not hasattr(value, "state_dict") else value
 
     def lengths(self) -> dict[str, int]:

@@ -13,7 +13,7 @@ TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large shar
 
 
 class Task:
-    """A pending call to one worker for a checkpoint."""
+    """A pending call to one worker for a checkpoint; `doing` says in errors what the worker does."""
 
     def __init__(self, worker: str, doing: str, function: Any, args: tuple[Any, ...], timeout: float) -> None:
         self.worker, self.doing, self.timeout = worker, doing, timeout
@@ -30,7 +30,10 @@ class Task:
 
 
 def needed(files: list[dict[str, Any]], shares: list[Share]) -> list[dict[str, Any]]:
-    """The files with these parts; all files, if a part is not saved under its name."""
+    """The files (entries of the manifest) that have parts of `shares`.
+
+    All files, if a part is not saved under its name, as its tensors may then be in any other part.
+    """
     wanted = {each.part for each in shares}
     saved = {part for each in files for part in each["parts"] or ()}
     return [each for each in files if each["parts"] is None or not wanted <= saved or wanted & set(each["parts"])]

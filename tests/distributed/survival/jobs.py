@@ -1,4 +1,4 @@
-"""Starts jobs whose ranks may die: Open MPI with `--with-ft ulfm`."""
+"""Starts jobs whose ranks may die: `mpigrad run --survive`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def job(
     """The ended job."""
     if not mpi_library().is_open_mpi or mpi_library().version.startswith("4"):
         pytest.skip("only Open MPI 5 keeps a job alive when a rank dies")
-    command = [sys.executable, "-m", "mpigrad", "run", "-n", str(ranks), "--option=--with-ft ulfm", *options]
-    environment = {**clean_environment(), "MPIGRAD_SURVIVE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "mpigrad", "run", "--survive", "-n", str(ranks), *options]
+    environment = {**clean_environment(), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.run(
         ["timeout", "-k", "5", str(seconds), *command, str(PROGRAMS / program), *arguments], env={**environment, **variables},
         capture_output=True, text=True, timeout=seconds + 15,

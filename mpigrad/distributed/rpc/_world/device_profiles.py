@@ -5,18 +5,20 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpigrad._array.device import device_count
 from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.transport import Transport
 from mpigrad.distributed._gpu.binding import Bound, bind_if_asked, identity, use_bound, warn_of_sharing
-from mpigrad.distributed._gpu.claims import claim
-from mpigrad.distributed._gpu.detection import cuda_aware_chosen
 
-from .._agent.device_agent import DeviceAgent
 from .._agent.device_maps import Profile, check_profiles, devices_in_use, profile_of, reverse_maps
 from .._protocol.message import WIRE_VERSION
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from .._agent.device_agent import DeviceAgent
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +78,15 @@ def agent_class(name: str, profiles: dict[str, Profile]) -> type[Agent]:
     mine = profiles.get(name)
     if mine is None:
         return Agent
-    return DeviceAgent if mine or devices_in_use(mine, reverse_maps(name, profiles)) else Agent
+    if not mine and not devices_in_use(mine, reverse_maps(name, profiles)):
+        return Agent
+    from .._agent.device_agent import DeviceAgent  # imported only where there are GPUs, as all that it needs
+
+    return DeviceAgent
+
+
+def _has_devices(agent: Agent) -> TypeGuard[DeviceAgent]:
+    return hasattr(agent, "use_devices")
 
 
 def begin(agent: Agent, profiles: dict[str, Profile], options: Any, static: bool = True) -> None:
@@ -84,7 +94,10 @@ def begin(agent: Agent, profiles: dict[str, Profile], options: Any, static: bool
     bind_if_asked()
     if Bound.place is not None:
         agent.progress.pool.on_thread_start(use_bound)
-    if isinstance(agent, DeviceAgent):
+    if _has_devices(agent):
+        from mpigrad.distributed._gpu.claims import claim
+        from mpigrad.distributed._gpu.detection import cuda_aware_chosen
+
         agent.use_devices(profiles, cuda_aware_chosen(options.device_transfers), static)
         for place in () if static else devices_in_use(profiles[agent.info.name], {}):
             claim(place)  # static worlds compare profiles instead, but no worker knows all members of a dynamic world
@@ -114,7 +127,7 @@ def decode_introduction(told: bytes) -> tuple[str, Profile]:
 
 def member_joined(agent: Agent, name: str, profile: Profile) -> None:
     """Note the device map for answers to a worker that has joined; log an error if its maps contradict ours."""
-    if isinstance(agent, DeviceAgent):
+    if _has_devices(agent):
         agent.learn(name, profile)
     try:
         check_profiles({agent.info.name: profile_of(agent.options), name: profile}, static=False)

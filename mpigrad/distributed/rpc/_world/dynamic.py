@@ -31,16 +31,19 @@ from typing import TYPE_CHECKING, Any
 
 from mpigrad._core import guard
 from mpigrad._core.future import Future, block
+from mpigrad._process.survival import incarnation, lost_before, replaced
 from mpigrad.distributed._mpi import mpi
 
 from .._agent import current
 from .._agent.device_maps import Profile
 from .._protocol import extensions
+from .._protocol.lost import BY_SUCCESSOR
 from .._protocol.message import MessageType
 from .._protocol.worker_info import WorkerInfo
 from .._transport.choose import open_transport
 from .device_profiles import agent_class, begin, decode_introduction, encode_introduction, member_joined, own_profile
 from .drain import note_bye, used_group
+from .lost import lose
 from .new_agent import new_agent
 
 if TYPE_CHECKING:
@@ -62,7 +65,10 @@ def join_dynamic(name: str, comm: Any, options: Any) -> Agent:
     upper = comm.Get_attr(mpi().TAG_UB) or 32767
     used_group(comm, upper // 2)
     left = _left.setdefault(mpi()._handleof(comm), {})
-    return join(name, open_transport(comm, first_tag=upper // 2), options, left)
+    transport = open_transport(comm, first_tag=upper // 2)
+    if comm == mpi().COMM_WORLD:  # or messages of lost processes, sent to this spare when it waited, would be taken for new ones
+        transport.dead |= lost_before()
+    return join(name, transport, options, left)
 
 
 def join(name: str, transport: Transport, options: Any, left: dict[int, int] | None = None) -> Agent:
@@ -74,7 +80,7 @@ def join(name: str, transport: Transport, options: Any, left: dict[int, int] | N
     agent = new_agent(name, transport, options, agent_class(name, profiles))
     begin(agent, profiles, options, static=False)
     agent.static = False
-    agent.epoch = (next(_lives) - 1) % 65535 + 1  # 16 bits in the header; 0 means static
+    agent.epoch = (incarnation() + next(_lives) - 1) % 65535 + 1  # 16 bits in the header; 0 means static
     agent.membership = Membership(agent, {} if left is None else left)
     agent.unknown_worker = agent.membership.await_worker
     current.set_agent(agent)
@@ -112,9 +118,10 @@ class Membership:
     def announce(self) -> None:
         """Send a JOIN to all ranks. Must run before anything is received: the JOIN is for any incarnation of a rank, so no
         epoch of a rank may be known yet."""
-        agent = self._agent
+        agent, place = self._agent, replaced()
+        lost = 0 if place is None else place + 1
         for rank in self._others():
-            agent.notify(rank, MessageType.JOIN, encode_introduction(agent), extra=agent.epoch)
+            agent.notify(rank, MessageType.JOIN, encode_introduction(agent), extra=agent.epoch, extra2=lost)
 
     def join(self) -> None:
         """Wait for the answers of all members; RuntimeError if one of them has the same name."""
@@ -145,7 +152,11 @@ class Membership:
         duration of the longest poll."""
         if not self._expected:
             return looks >= LOOKS and silence >= PAUSES * longest or silence > LONGEST
-        return self._expected <= self._welcomed | self._agent.gone.keys() or silence > GRACE
+        return self._expected <= self._welcomed | self._agent.gone.keys() | self._dead() or silence > GRACE
+
+    def _dead(self) -> set[int]:
+        """The lost ranks, if the transport notices any."""
+        return getattr(self._agent.transport, "dead", set())
 
     def on_join(self, message: extensions.RawMessage) -> None:
         with self._admission:
@@ -155,6 +166,9 @@ class Membership:
     def _answer_join(self, message: extensions.RawMessage) -> None:
         agent = self._agent
         name, profile = decode_introduction(message.body)
+        if message.extra2:  # the sender has taken the place of a lost process, of which this worker may not know yet
+            lost = message.extra2 - 1
+            lose(agent, lost, agent.epochs.get(lost, 0), BY_SUCCESSOR, message.src)
         taken = agent.by_name.get(name)
         if taken is not None and taken.id != message.src:
             text = f"RPC worker name {name} is not unique: rank {taken.id} uses it, so rank {message.src} cannot"
@@ -189,7 +203,7 @@ class Membership:
     def _add(self, rank: int, name: str, profile: Profile, epoch: int) -> None:
         agent = self._agent
         known = agent.workers.get(rank)
-        if rank in getattr(agent.transport, "dead", ()):  # the process has ended since it sent this
+        if rank in self._dead():  # the process has ended since it sent this
             return
         if known is not None and agent.epochs.get(rank) == epoch:  # both JOIN and WELCOME introduce a member
             return

@@ -110,6 +110,7 @@ def _part(place: int, count: int) -> list[int]:
 
 
 def _tell(agent: Agent, key: str, followers: list[str], objects: dict[str, Any], seconds: float) -> None:
+    """Send all objects to the followers, and wait until they have them."""
     told = [(name, agent.call(agent.find(name).id, _complete, (key, objects), None, seconds)) for name in followers]
     errors = []
     for name, fut in told:

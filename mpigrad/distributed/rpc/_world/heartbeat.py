@@ -4,8 +4,9 @@ The live workers form a ring in the order of ranks. Each watches the previous on
 the world, and tells all others if it finds it lost.
 
 - If both are on one host, it checks now and then whether the process exists: launchers report only deaths by a signal.
-- If the job was started with a number of seconds for heartbeats, each worker sends PARTS of them to the next in that time. One
-  that misses PARTS in a row declares the previous one lost. If several neighbours fall silent, each takes that long.
+- If the job was started with `--heartbeat SECONDS`, each worker sends PARTS heartbeats to the next one in that time. A worker
+  that misses PARTS heartbeats in a row declares the previous one lost. If several neighbours fall silent, they are found one
+  after the other, each after that time.
 
 A worker counts missed heartbeats in steps of its own clock, at most one for each step that really ran: a worker that was itself
 stopped, or did not get a core, does not blame the previous one for it. Heartbeats are sent by polling threads, so user code that
@@ -51,7 +52,7 @@ class Heartbeat:
         self.beat()
 
     def beat(self) -> None:
-        """One step of the clock."""
+        """One step of the clock: send a heartbeat to the next worker, and check the previous one."""
         agent = self._agent
         agent.after(self._step, self.beat)
         ranks = sorted(agent.workers)

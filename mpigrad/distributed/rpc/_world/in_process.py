@@ -31,7 +31,10 @@ from .static import start_static
 def in_process_world(
     size: int, fate: Fate | None = None, seed: int | None = None, graceful: bool = True, **options: Any
 ) -> Iterator[list[Agent]]:
-    """Start agents worker0, worker1 ... and shut them down at the end of the block; `fate` and `seed` as in `MemoryNetwork`."""
+    """Start agents worker0, worker1 ... and shut them down at the end of the block, gracefully if `graceful`.
+
+    `fate` and `seed` are as in `MemoryNetwork`; the options are those of `MPIRpcBackendOptions`.
+    """
     network = MemoryNetwork(size, fate, seed)
     with current.shared_process():
         agents: list[Agent] = []

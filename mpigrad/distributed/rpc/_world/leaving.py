@@ -43,7 +43,7 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
 
 
 def stop(agent: Agent, clean: bool) -> None:
-    """Stop an agent. `clean` means that all workers have agreed that no message is in flight."""
+    """Stop an agent: its threads and its transport. `clean`: all workers have agreed that no message is in flight."""
     if agent.membership is not None:
         agent.membership.close()
     elif not clean:

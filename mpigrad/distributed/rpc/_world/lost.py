@@ -5,8 +5,9 @@ incarnation, why)` arrives as a LOST frame (`_protocol/lost.py` says from where)
 once, in this order:
 
 1. the transport: nothing is sent to the rank any more, transfers under way are dropped (`Transport.abandon`);
-2. `agent.lost[rank]` is the `Loss`, so that `agent.gone_error(rank)` is a `WorkerLostError`; `agent.workers` and
-   `agent.by_name` no longer have the worker (`Agent.lose`), `agent.gone` and, in static worlds, `agent.left` do;
+2. the agent: `agent.lost[rank]` is the `Loss`, so that `agent.gone_error(rank)` is a `WorkerLostError`. `agent.workers` and
+   `agent.by_name` no longer have the worker; `agent.gone` has the reason for errors and, in static worlds, `agent.left` has
+   the worker, so that its name is still known (`Agent.lose`);
 3. pending calls to it fail with `WorkerLostError`; from now on new ones do at once;
 4. `extensions.worker_lost_hooks`, called with (agent, rank), in the order of their registration: RRefs (values of the lost
    worker raise, its forks are adopted), contexts and passes (released, failed), then those of other layers. The hooks also run
@@ -32,10 +33,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._process.mpi_end import leave_mpi_unfinalised
-from mpigrad._process.survival import end_processes_of, survive
+from mpigrad._process.survival import end_processes_of, spares, survive
+from mpigrad.distributed._spares import tell_lost
 
 from .._protocol import extensions
-from .._protocol.lost import BY_SILENCE, Loss, reason
+from .._protocol.lost import BY_EXIT, BY_SILENCE, Loss, reason
 from .._protocol.message import MessageType
 from .._protocol.worker_info import WorkerInfo
 
@@ -99,7 +101,11 @@ def callbacks_of(agent: Agent) -> Callbacks:
 
 
 def lose(agent: Agent, rank: int, incarnation: int, how: int, reporter: int, milliseconds: int = 0) -> None:
-    """Deliver the event, unless it was delivered before or is about another incarnation."""
+    """Deliver the event, unless it was delivered before or is about another incarnation.
+
+    `how` is one of the constants of `_protocol/lost.py`, `reporter` the rank that noticed the loss, `milliseconds` how long the
+    worker has been silent.
+    """
     info = agent.workers.get(rank)
     if info is None or agent.epochs.get(rank, 0) != incarnation:
         return
@@ -115,6 +121,8 @@ def lose(agent: Agent, rank: int, incarnation: int, how: int, reporter: int, mil
         there = agent.transport.world_rank(rank)
     if how == BY_SILENCE and survive():
         end_processes_of(there)
+    if how in (BY_SILENCE, BY_EXIT) and spares():  # MPI tells spares of other losses
+        tell_lost(there)
     leave_mpi_unfinalised()  # MPI_Finalize would wait for the lost process
     agent.lose(rank, f"{info} was lost: {loss.why}")
     if agent.membership is not None:

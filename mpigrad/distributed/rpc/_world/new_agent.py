@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.transport import Transport
+from mpigrad._graph.tracing import activity_hooks
 
 from .._protocol import extensions
 from .shutdown import Closing
@@ -14,22 +16,29 @@ from .shutdown import Closing
 LAYERS = (
     "mpigrad._core.rpc.rref",
     "mpigrad.distributed.rpc._rref.adoption",
-    "mpigrad.distributed.rpc._agent.profiling",
     "mpigrad.distributed.rpc._world.lost",
     "mpigrad.distributed.autograd",
     "mpigrad._watchdog.install",
+    "mpigrad._ops.elementwise.arithmetic",
+    "mpigrad._ops.reduce.sums",
 )
-"""Modules that register handlers and hooks when imported; every worker needs them to serve the others."""
-
-PACKAGES = ("mpigrad.sparse", "mpigrad.nn", "mpigrad.optim", "mpigrad.distributed.optim", "mpigrad.distributed.nn")
-"""Packages that calls may need, preloaded so that pool threads never see half-imported modules: to break a deadlock between two
-import locks, Python gives a thread that imports a package a module that another thread is still importing."""
-
+"""Modules that register handlers and hooks when imported; every worker needs them to serve the others. The operators at the end
+are those of passes: loaded here, they do not delay the first call."""
 
 def load_layers() -> None:
-    """Import all layers that register themselves with RPC, and the packages in `PACKAGES`."""
-    for name in LAYERS + PACKAGES:
+    """Import all layers that register themselves with RPC; the one that profiles calls is imported when profiling starts."""
+    for name in LAYERS:
         importlib.import_module(name)
+    profiler = sys.modules.get("mpigrad.autograd.profiler")
+    _load_profiling(profiler is not None and bool(profiler.active))
+
+
+def _load_profiling(active: bool) -> None:
+    if active:
+        importlib.import_module("mpigrad.distributed.rpc._agent.profiling")
+
+
+activity_hooks.append(_load_profiling)
 
 
 def new_agent(name: str, transport: Transport, options: Any, cls: type[Agent] = Agent) -> Agent:

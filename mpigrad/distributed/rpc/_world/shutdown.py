@@ -111,6 +111,7 @@ class Closing:
         self._send_close(self._others())
 
     def _send_close(self, ranks: Sequence[int]) -> None:
+        """Tell these ranks, through a tree, that they may leave."""
         for part in divide(self._live(ranks), FAN_OUT):
             self._agent.notify(part[0], MessageType.CLOSE, encode_ranks(part[1:]), extra=self.losses)
 
@@ -169,7 +170,7 @@ class Closing:
         return asked.issued, asked.handled
 
     def _ask(self, number: int, parent: int | None, ranks: Sequence[int]) -> _Round:
-        """Begin a round on this worker: ask the heads of the parts of `ranks`."""
+        """Begin the round `number` on this worker: ask the heads of the parts of `ranks`. `parent` as in `_Round`."""
         live = self._live(ranks)
         parts = divide(live, FAN_OUT)
         asked = _Round(number, parent, {part[0] for part in parts})

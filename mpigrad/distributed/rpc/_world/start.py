@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import logging
+import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from mpigrad._core import guard
@@ -11,23 +14,23 @@ from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.mpi import MPITransport
 from mpigrad._process.mpi_end import leave_mpi_unfinalised
 from mpigrad._process.rank import check_expected_size, how_to_start, singletons
-from mpigrad._process.survival import heartbeat, survive
+from mpigrad._process.survival import WHOLE, WHOLE_BYTES, heartbeat, replaced, sends_frames_whole, spares, survive
 from mpigrad.distributed import _mpi
 from mpigrad.distributed._first_ranks import refuse
+from mpigrad.distributed._spares import program_size
 
 from .._agent import current
 from .._transport.choose import open_transport
 from .drain import drain_dynamic_groups
-from .dynamic import join_dynamic
-from .heartbeat import watch
 from .leaving import stop
 from .roll_call import RollCall
-from .start_surviving import check_all_live, join_or_lose
 from .static import start_static
+
+logger = logging.getLogger(__name__)
 
 
 def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> Agent:
-    """Join the world of an MPI communicator."""
+    """Join the world of the communicator in the options, by default COMM_WORLD; without a `world_size`, its dynamic world."""
     _mpi.check_thread_level()
     MPI = _mpi.mpi()
     comm = MPI.COMM_WORLD if options.comm is None else options.comm
@@ -39,6 +42,10 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
     atexit.unregister(_leave_at_exit)  # register again as the last one: handlers run in reverse order
     atexit.register(_leave_at_exit)
     deadline = time.monotonic() + options.init_timeout
+    if not survive() and not heartbeat():
+        return _join(name, comm, world_size, options, deadline)
+    from .heartbeat import watch  # before the first heartbeat of another worker arrives
+
     agent = _join(name, comm, world_size, options, deadline)
     watch(agent, heartbeat())
     return agent
@@ -47,9 +54,24 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
 def _join(name: str, comm: Any, world_size: int | None, options: Any, deadline: float) -> Agent:
     if survive():
         leave_mpi_unfinalised()  # MPI_Finalize may wait for a lost rank, without a timeout
+        if not sends_frames_whole():
+            logger.warning(
+                "if a rank dies while it sends a message, others may wait forever: start the job with `mpigrad run --survive`, "
+                "or add %s to mpirun's options",
+                " ".join(f"--mca {name} {WHOLE_BYTES}" for name in WHOLE),
+            )
     if world_size is None:
+        from .dynamic import join_dynamic
+
         return join_dynamic(name, comm, options)
+    if spares() and world_size > 1 and comm == _mpi.mpi().COMM_WORLD:
+        raise RuntimeError(
+            f"init_rpc was given world_size={world_size} in a job with spares (mpigrad run --spares), which can only join a "
+            "dynamic world: leave world_size out and pass dynamic=True"
+        )
     if survive():
+        from .start_surviving import join_or_lose
+
         return join_or_lose(comm, world_size, deadline, lambda: _join_static(name, comm, world_size, options, deadline))
     return _join_static(name, comm, world_size, options, deadline)
 
@@ -58,7 +80,10 @@ class _Meeting:
     """A start in progress: a private duplicate of the communicator and the transport on it. Survives an interrupt."""
 
     def __init__(self, comm: Any, size: int) -> None:
-        self._roll_call = RollCall(comm, size, check_all_live if survive() else None)
+        check: Callable[[Any], None] | None = None
+        if survive():
+            from .start_surviving import check_all_live as check
+        self._roll_call = RollCall(comm, size, check)
         self._transport: MPITransport | None = None
 
     def open(self, deadline: float) -> MPITransport:
@@ -93,7 +118,7 @@ def _join_static(name: str, comm: Any, size: int, options: Any, deadline: float)
 def size_of_world(options: Any) -> int:
     """The number of ranks of the communicator in the options."""
     comm = _mpi.mpi().COMM_WORLD if getattr(options, "comm", None) is None else options.comm
-    return comm.Get_size()
+    return program_size(comm)
 
 
 def check_place(rank: int, world_size: int | None, comm: Any) -> None:
@@ -106,7 +131,8 @@ def check_place(rank: int, world_size: int | None, comm: Any) -> None:
         raise RuntimeError(
             f"init_rpc was given world_size={world_size}, but the MPI communicator has {size} ranks; {remedy}"
         )
-    if rank not in (-1, None) and rank != own:
+    given = own if replaced() is None else int(os.environ["RANK"])  # a spare has a rank of the program and one of MPI
+    if rank not in (-1, None) and rank not in (own, given):
         cause = singletons(size)
         raise RuntimeError(
             f"init_rpc was given rank={rank}, but this process is rank {own} of the MPI communicator"

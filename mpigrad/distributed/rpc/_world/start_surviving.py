@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mpigrad._core import guard
-from mpigrad.distributed._mpi import mpi, mpi_turn
+from mpigrad.distributed._mpi import failed_ranks, mpi, mpi_turn
 
 from .._agent import current
 from .._protocol.errors import WorkerLostError, lost_error
 from .._protocol.lost import BY_MPI, Loss, reason
 from .._protocol.worker_info import WorkerInfo
-from .._transport.mpi_surviving import check_members, failed_ranks
+from .._transport.mpi_surviving import check_members
 from .leaving import stop
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ def check_all_live(comm: Any) -> None:
 
 
 def join_or_lose(comm: Any, size: int, deadline: float, join: Callable[[], Agent]) -> Agent:
-    """Start with `join`; WorkerLostError on all live ranks if one of them could not, because a rank has died."""
+    """Start with `join`. If one of the live ranks could not, because a rank has died, all of them raise WorkerLostError.
+
+    If the world has fewer ranks (`size`) than the communicator, they cannot agree: only those that could not start raise.
+    """
     MPI = mpi()
     agent: Agent | None = None
     try:
@@ -54,7 +57,7 @@ def join_or_lose(comm: Any, size: int, deadline: float, join: Callable[[], Agent
 
 
 def _all_agree(MPI: Any, comm: Any, mine: bool, deadline: float) -> bool:
-    """Whether all live ranks have started."""
+    """Whether all live ranks have started; `mine` says whether this one has."""
     flag = array("i", [int(mine)])
     with mpi_turn():
         comm.Ack_failed()  # deaths that this rank knows of do not make the agreement fail; the flag tells about them

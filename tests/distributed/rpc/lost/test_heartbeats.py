@@ -72,8 +72,12 @@ def test_a_process_that_is_gone_is_lost_without_heartbeats(monkeypatch: pytest.M
         start(agents, 0)
         eventually(lambda: all(agent.slots["heartbeat"]._pid for agent in agents))
         monkeypatch.setattr(heartbeat, "_exists", lambda pid: pid != 4_000_000)
-        agents[1].slots["heartbeat"]._pid = 4_000_000  # the process of worker0, as worker1 knows it
-        eventually(lambda: 0 in agents[1].lost and 0 in agents[2].lost)
+
+        def lost() -> bool:
+            agents[1].slots["heartbeat"]._pid = 4_000_000  # each time, since a late answer of worker0 may have the real one
+            return 0 in agents[1].lost and 0 in agents[2].lost
+
+        eventually(lost)
         assert "worker1 found that its process has ended" in agents[2].lost[0].why
 
 
