@@ -1,6 +1,8 @@
 """Collectives that return new tensors, as `torch.distributed._functional_collectives`. All are differentiable.
 
-`reduceOp` is the name of an operation ("sum", "avg", "max", "min", "product"); `group` a group, its name, or its list of ranks.
+`reduceOp` is the name of an operation ("sum", "avg", "max", "min", "product"). `group` is a group (None: the default group), its
+name, or the list of its ranks. `tag` is ignored. Ranks such as `src` are group ranks; those of `mpigrad.distributed.broadcast`
+are global ones.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from mpigrad._ops.shape.joining import cat
 from mpigrad._tensor import Tensor
 
 from ._differentiable.members import member_of
-from ._differentiable.movement import AllGather, AllToAllSingle, Broadcast
-from ._differentiable.reductions import ReduceScatterOf, all_reduced
+from ._differentiable.movement import ALL_GATHER, ALL_TO_ALL_SINGLE, BROADCAST
+from ._differentiable.reductions import all_reduced, reduce_scattered
 from ._process_group.groups import ProcessGroup, registered
 from ._process_group.reduce_op import ReduceOp
 
@@ -50,26 +52,28 @@ def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor
 
 def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
     """Return the tensor of rank `src` (a rank of the group) on every rank."""
-    return Broadcast.apply(src, _group_of(group), self)
+    return BROADCAST(self, self.shape, root=src, group=_group_of(group))  # type: ignore[no-any-return]
 
 
 def all_gather_single(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
     """Return the tensors of all ranks, concatenated along `gather_dim`."""
-    rows = AllGather.apply(_group_of(group), self)
-    return cat(list(rows.unbind(0)), gather_dim) if gather_dim else rows.reshape(-1, *self.shape[1:])
+    found = _group_of(group)
+    rows = ALL_GATHER(self, (found.size(), *self.shape), group=found)
+    if gather_dim or not self.ndim:
+        return cat(list(rows.unbind(0)), gather_dim) if self.ndim else rows
+    return rows.reshape(rows.shape[0] * self.shape[0], *self.shape[1:])
 
 
 def reduce_scatter_single(self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = "") -> Tensor:
     """Return this rank's piece, along `scatter_dim`, of the reduction of the tensors of all ranks."""
     found = _group_of(group)
-    length, rest = divmod(self.shape[scatter_dim], found.size())
-    if rest:
+    if self.shape[scatter_dim] % found.size():
         raise AssertionError(
             f"input dimension {scatter_dim} ({self.shape[scatter_dim]}) must be a multiple of group_size {found.size()}"
         )
-    given = cat(list(self.split(length, scatter_dim)), 0) if scatter_dim else self
+    given = cat(list(self.tensor_split(found.size(), scatter_dim)), 0) if scatter_dim else self
     rows = given.reshape(found.size(), given.shape[0] // found.size(), *given.shape[1:])
-    return ReduceScatterOf.apply(_op_of(reduceOp), found, rows)
+    return reduce_scattered(_op_of(reduceOp), found, rows)
 
 
 def all_to_all_single(
@@ -83,7 +87,9 @@ def all_to_all_single(
         )
     length = self.shape[0] if output_split_sizes is None else sum(output_split_sizes)
     shape = (length, *self.shape[1:])
-    return AllToAllSingle.apply(found, shape, input_split_sizes, output_split_sizes, self)
+    return ALL_TO_ALL_SINGLE(  # type: ignore[no-any-return]
+        self, shape, given=input_split_sizes, wanted=output_split_sizes, group=found
+    )
 
 
 all_gather_tensor = all_gather_single

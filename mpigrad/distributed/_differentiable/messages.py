@@ -24,18 +24,24 @@ from .members import empty_like, member_of, place_in
 
 
 def _link(like: Tensor) -> Tensor:
-    """A tensor without elements that makes a Function record itself, if gradients of `like`'s type exist."""
+    """An input without elements for a Function, which makes it record itself even if no other input requires a gradient.
+
+    It requires grad itself if gradients are enabled and tensors of the type of `like` can have gradients.
+    """
     made = like.new_empty((0,))
     recorded = MODE.enabled and (like.is_floating_point() or like.is_complex())
     return made.requires_grad_() if recorded else made
 
 
 class _Started:
-    """A started message: how to wait for it, and the message that brings its gradient back."""
+    """A started message: how to wait for it, and the message that brings its gradient back.
+
+    The two nodes of an operation share it. In the backward pass the node of `wait` sets `back`, and the other one waits for it.
+    """
 
     def __init__(self, tensor: Tensor, peer: int, group: ProcessGroup, tag: int) -> None:
         self.peer, self.group, self.tag = peer, group, tag
-        self.shape, self.like = tuple(tensor.shape), tensor.new_empty((0,))
+        self.shape, self.like = tuple(tensor.shape), tensor.new_empty((0,))  # the type and device, without the memory
         self.work: Work | None = None
         self.received: Tensor | None = None  # until `wait`
         self.back: DifferentiableWork | None = None
@@ -71,7 +77,7 @@ class _SendStarts(Function):
     def forward(ctx: Any, started: _Started, tensor: Tensor, link: Tensor) -> Tensor:
         ctx.started = started
         started.work = plain.isend(tensor, group=started.group, tag=started.tag, group_dst=started.peer)
-        return link.detach().clone()
+        return link.detach().clone()  # the token, which leads the backward pass to this node
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
@@ -106,6 +112,7 @@ class _ReceiveStarts(Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
         assert ctx.started.back is not None
         token = ctx.started.back.wait()
+        # The buffer has no gradient. The zeros are joined with the token of the send, for gradients of gradients.
         return None, Join.apply(empty_like(ctx.started.like, ctx.started.shape).zero_(), token), grad
 
 
@@ -147,7 +154,7 @@ class Exchange(Function):
     ) -> Tensor:
         ctx.group, ctx.shape, ctx.to, ctx.source, ctx.tag = group, tuple(tensor.shape), to, source, tag
         made = empty_like(tensor, shape)
-        if to == group.rank() == source:
+        if to == group.rank() == source:  # `isend` refuses messages to the own rank, as in PyTorch
             made[...] = tensor
             return made
         arriving = plain.irecv(made, group=group, tag=tag, group_src=source)
@@ -187,7 +194,10 @@ def isend(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Differen
 
 
 def irecv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> DifferentiableWork:
-    """Start receiving a tensor with the shape and dtype of `tensor` from rank `src`; `wait` returns a new tensor."""
+    """Start receiving a tensor with the shape and dtype of `tensor` from rank `src`; `wait` returns a new tensor.
+
+    In the backward pass its gradient is sent back to `src`.
+    """
     found = member_of(group)
     return _start_receive(tensor, place_in(found, src), found, tag)
 
@@ -198,7 +208,10 @@ def wait(work: DifferentiableWork) -> Tensor:
 
 
 def send(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Tensor:
-    """Send a tensor to rank `dst`. Returns a token: `join` it with the loss, so that the backward pass fetches the gradient."""
+    """Send a tensor to the global rank `dst`.
+
+    Returns a token, a tensor without elements: `join` it with the loss, so that the backward pass fetches the tensor's gradient.
+    """
     return isend(tensor, dst, group, tag).wait()
 
 

@@ -1,99 +1,165 @@
-"""Collectives that only move elements: broadcast, gather, scatter, all_gather and all_to_all, with their adjoints."""
+"""Collectives that only move elements: broadcast, gather, scatter, all_gather and all_to_all, with their adjoints, some of which
+add elements.
+
+The results of `gather`, `all_gather` and `all_to_all` share memory, but no element of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from math import prod
 from typing import Any
 
+import numpy as np
+
+from mpigrad._array.device import array_module, device_of
+from mpigrad._core.engine import as_array
+from mpigrad._ops._define.operator import RAW
+from mpigrad._ops.shape.joining import stack
 from mpigrad._tensor import Tensor
 from mpigrad.autograd.function import Function
 
+from .._process_group import arrays
 from .._process_group import collectives as plain
+from .._process_group.buffers import check_list, same_type
 from .._process_group.groups import ProcessGroup
 from .._process_group.objects import all_gather_object
 from .._process_group.reduce_op import ReduceOp
+from .linear import CollectiveNode, Linear, parts_of
 from .members import empty_like, member_of, place_in
 
-
-class Broadcast(Function):
-    """Copies from one rank to all; the adjoint sums on that rank."""
-
-    @staticmethod
-    def forward(ctx: Any, root: int, group: ProcessGroup, tensor: Tensor) -> Tensor:
-        ctx.root, ctx.group = root, group
-        made = tensor.contiguous() if group.rank() == root else empty_like(tensor)
-        plain.broadcast(made, group=group, group_src=root)
-        return made.clone() if made is tensor else made
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-        return None, None, SumOnRoot.apply(ctx.root, ctx.group, grad)
+# Gradients may be NumPy's scalars, hence `as_array`. `_like` has what the adjoint of a collective makes: a gradient of its input.
 
 
-class SumOnRoot(Function):
-    """Sums on one rank, zeros on the others; the adjoint copies from that rank to all."""
-
-    @staticmethod
-    def forward(ctx: Any, root: int, group: ProcessGroup, tensor: Tensor) -> Tensor:
-        ctx.root, ctx.group = root, group
-        made = tensor.clone()
-        plain.reduce(made, group=group, group_dst=root)
-        return made if group.rank() == root else made.zero_()
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-        return None, None, Broadcast.apply(ctx.root, ctx.group, grad)
+def _like(node: Any) -> tuple[Any, ...]:
+    return (node.shapes[0], *node.kw["made"][1:])
 
 
-class Gather(Function):
-    """Collects the tensors of all ranks on one rank, with zeros on the others; the adjoint scatters from that rank."""
-
-    @staticmethod
-    def forward(ctx: Any, root: int, group: ProcessGroup, tensor: Tensor) -> tuple[Tensor, ...]:
-        ctx.root, ctx.group = root, group
-        mine = group.rank() == root
-        made = [empty_like(tensor) if mine else empty_like(tensor).zero_() for _ in range(group.size())]
-        plain.gather(tensor, made if mine else None, group=group, group_dst=root)
-        return tuple(made)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
-        return None, None, Scatter.apply(ctx.root, ctx.group, *grads)
+def _parts(rows: Any) -> tuple[Any, ...]:
+    return tuple(rows[rank, ...] for rank in range(len(rows)))  # arrays, also of rows without dimensions
 
 
-class Scatter(Function):
-    """Sends one tensor to each rank from one rank; the adjoint gathers there."""
-
-    @staticmethod
-    def forward(ctx: Any, root: int, group: ProcessGroup, *tensors: Tensor) -> Tensor:
-        ctx.root, ctx.group = root, group
-        made = empty_like(tensors[0])
-        given = [each.contiguous() for each in tensors] if group.rank() == root else None
-        plain.scatter(made, given, group=group, group_src=root)
-        return made
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-        return None, None, *Gather.apply(ctx.root, ctx.group, grad)
+# -- from and to one rank ----------------------------------------------------------------------------------------------
+BROADCAST = Linear(
+    "broadcast_from",
+    lambda array, root, group, made: arrays.broadcasted(as_array(array), root, group),
+    lambda F, node, grad: F.sum_on_root(grad, **node.kw),
+    "BroadcastBackward",
+)
 
 
-class AllGather(Function):
-    """Collects the tensors of all ranks in one tensor, as its rows; the adjoint sums the rows and scatters them."""
+def _sum_on_root(array: Any, root: int, group: ProcessGroup, made: Any) -> Any:
+    """The sum on one rank, zeros on the others."""
+    out = arrays.reduced(as_array(array), root, ReduceOp.SUM, group)
+    if group.rank() != root:
+        out[...] = 0
+    return out
 
-    @staticmethod
-    def forward(ctx: Any, group: ProcessGroup, tensor: Tensor) -> Tensor:
-        ctx.group = group
-        made = empty_like(tensor, (group.size(), *tensor.shape))
-        plain.all_gather_into_tensor(made, tensor, group)
-        return made
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-        return None, ReduceScatter.apply(ctx.group, grad)
+SUM_ON_ROOT = Linear(
+    "sum_on_root", _sum_on_root, lambda F, node, grad: F.broadcast_from(grad, **node.kw), "SumOnRootBackward", exact=False
+)
+
+
+def _gather_backward(F: Any, node: Any, grads: Any) -> Any:
+    rows = _rows(F, node, grads)
+    return F.scatter_rows(rows, root=node.kw["root"], group=node.kw["group"], made=_like(node))
+
+
+GATHER = Linear(
+    "gather_on_root",
+    lambda array, root, group, made: _parts(arrays.gathered(as_array(array), root, group)),
+    _gather_backward,
+    "GatherBackward",
+)
+GATHER_ROWS = Linear(
+    "gather_rows",
+    lambda array, root, group, made: arrays.gathered(as_array(array), root, group),
+    lambda F, node, grad: F.scatter_rows(grad, root=node.kw["root"], group=node.kw["group"], made=_like(node)),
+    "GatherBackward",
+)
+SCATTER = Linear(
+    "scatter_rows",
+    lambda array, root, group, made: arrays.scattered(as_array(array), root, group),
+    lambda F, node, grad: F.gather_rows(grad, root=node.kw["root"], group=node.kw["group"], made=_like(node)),
+    "ScatterBackward",
+)
+
+
+# -- from all ranks to all ----------------------------------------------------------------------------------------------
+def _rows(F: Any, node: CollectiveNode, grads: Any) -> Any:
+    """The gradients of all results, which have one shape, as the rows of one array."""
+    whole = node.kw["made"][0]
+    each = parts_of(node, F, grads, [whole[1:]] * whole[0])
+    return np.stack(each) if F is RAW and type(each[0]) is np.ndarray else F.stack(*each, dim=0)
+
+
+ALL_GATHER = Linear(
+    "all_gather_rows",
+    lambda array, group, made: arrays.all_gathered(as_array(array), group),
+    lambda F, node, grad: F.reduce_scatter_rows(grad, op=ReduceOp.SUM, group=node.kw["group"], made=_like(node)),
+    "AllGatherBackward",
+)
+
+def _all_gather_backward(F: Any, node: Any, grads: Any) -> Any:
+    return F.reduce_scatter_rows(_rows(F, node, grads), op=ReduceOp.SUM, group=node.kw["group"], made=_like(node))
+
+
+ALL_GATHER_LIST = Linear(
+    "all_gather",
+    lambda array, group, made: _parts(arrays.all_gathered(as_array(array), group)),
+    _all_gather_backward,
+    "AllGatherBackward",
+)
+
+
+def _reduce_scatter_backward(F: Any, node: Any, grad: Any) -> Any:
+    group = node.kw["group"]
+    whole = F.all_gather_rows(grad, group=group, made=_like(node))
+    return whole if node.kw["op"] is ReduceOp.SUM else whole / group.size()
+
+
+REDUCE_SCATTER = Linear(
+    "reduce_scatter_rows",
+    lambda array, op, group, made: arrays.reduce_scattered(as_array(array), op, group),
+    _reduce_scatter_backward,
+    "ReduceScatterBackward",
+    exact=False,
+)
+
+
+def _all_to_all_single_backward(F: Any, node: Any, grad: Any) -> Any:
+    kw = node.kw
+    return F.all_to_all_single(grad, given=kw["wanted"], wanted=kw["given"], group=kw["group"], made=_like(node))
+
+
+ALL_TO_ALL_SINGLE = Linear(
+    "all_to_all_single",
+    lambda array, given, wanted, group, made: arrays.exchanged(as_array(array), given, wanted, made[0], group),
+    _all_to_all_single_backward,
+    "AllToAllSingleBackward",
+)
+
+
+def _all_to_all(*tensors: Any, shapes: Sequence[Any], group: ProcessGroup, made: Any) -> Any:
+    each = [as_array(one).reshape(-1) for one in tensors]
+    ends = list(accumulate(map(prod, shapes)))
+    wanted = list(map(prod, shapes))
+    flat = arrays.exchanged(array_module(each[0]).concatenate(each), [one.size for one in each], wanted, (ends[-1],), group)
+    return tuple(flat[end - size : end].reshape(shape) for end, size, shape in zip(ends, wanted, shapes))
+
+
+def _all_to_all_backward(F: Any, node: Any, grads: Any) -> Any:
+    parts = parts_of(node, F, grads, node.kw["shapes"])
+    return F.all_to_all(*parts, shapes=node.shapes, group=node.kw["group"], made=node.kw["made"])
+
+
+ALL_TO_ALL = Linear("all_to_all", _all_to_all, _all_to_all_backward, "AllToAllBackward")
 
 
 class AllGatherUneven(Function):
-    """Collects tensors of different shapes on all ranks; the adjoint sends each rank its gradients, which it sums."""
+    """Collects tensors of different shapes on all ranks; the adjoint adds up the gradients that all ranks have for one tensor."""
 
     @staticmethod
     def forward(ctx: Any, group: ProcessGroup, tensor: Tensor) -> tuple[Tensor, ...]:
@@ -106,54 +172,19 @@ class AllGatherUneven(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
-        terms = AllToAll.apply(ctx.group, [ctx.shape] * ctx.group.size(), *grads)
+        # Rank i has a gradient for this rank's tensor, so each rank sends the i-th of its gradients to rank i.
+        terms = exchanged(grads, [ctx.shape] * ctx.group.size(), ctx.group)
         return None, sum(terms[1:], terms[0])
 
 
-class ReduceScatter(Function):
-    """Sums tensors with a row for each rank over all ranks; every rank gets its row. The adjoint is `AllGather`."""
-
-    @staticmethod
-    def forward(ctx: Any, group: ProcessGroup, tensor: Tensor) -> Tensor:
-        ctx.group = group
-        made = empty_like(tensor, tensor.shape[1:])
-        plain.reduce_scatter_tensor(made, tensor, ReduceOp.SUM, group)
-        return made
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-        return None, AllGather.apply(ctx.group, grad)
-
-
-class AllToAll(Function):
-    """Sends tensor i to rank i; the adjoint sends gradients back. Shapes may differ."""
-
-    @staticmethod
-    def forward(ctx: Any, group: ProcessGroup, shapes: Sequence[Sequence[int]], *tensors: Tensor) -> tuple[Tensor, ...]:
-        ctx.group, ctx.shapes = group, [tuple(each.shape) for each in tensors]
-        made = [empty_like(tensors[0], shape) for shape in shapes]
-        plain.all_to_all(made, list(tensors), group)
-        return tuple(made)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
-        return None, None, *AllToAll.apply(ctx.group, ctx.shapes, *grads)
-
-
-class AllToAllSingle(Function):
-    """`AllToAll` of pieces of one tensor along its first dimension."""
-
-    @staticmethod
-    def forward(ctx: Any, group: ProcessGroup, shape: Sequence[int], given: Any, wanted: Any, tensor: Tensor) -> Tensor:
-        """`given` and `wanted` are the lengths of the pieces that this rank sends and receives; None for equal ones."""
-        ctx.group, ctx.shape, ctx.given, ctx.wanted = group, tuple(tensor.shape), given, wanted
-        made = empty_like(tensor, shape)
-        plain.all_to_all_single(made, tensor, wanted, given, group)
-        return made
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-        return None, None, None, None, AllToAllSingle.apply(ctx.group, ctx.shape, ctx.wanted, ctx.given, grad)
+def exchanged(tensors: Sequence[Tensor], shapes: Sequence[Any], group: ProcessGroup) -> tuple[Tensor, ...]:
+    """The tensors, of these shapes, that all ranks send here; tensor i goes to rank i."""
+    check_list(list(tensors), group.size(), "input_tensor_list")
+    if len(shapes) != group.size():
+        raise RuntimeError(f"output_tensor_list: invalid tensor list (expected length {group.size()}, got {len(shapes)})")
+    same_type(tensors, tensors[0])
+    first = tensors[0]._array
+    return ALL_TO_ALL.operator(*tensors, shapes=shapes, group=group, made=((0,), first.dtype, device_of(first)))  # type: ignore[no-any-return]
 
 
 # -- public names ------------------------------------------------------------------------------------------------------
@@ -169,11 +200,11 @@ def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
     >>> dist.destroy_process_group()
     """
     found = member_of(group)
-    return Broadcast.apply(place_in(found, src), found, tensor)
+    return BROADCAST(tensor, tensor.shape, root=place_in(found, src), group=found)  # type: ignore[no-any-return]
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
-    """Return the tensors of all ranks on rank `dst`; zeros on other ranks.
+    """Return the tensors of all ranks, a tuple in the order of ranks, on rank `dst`; zeros of the same shapes on other ranks.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -182,7 +213,7 @@ def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...
     >>> dist.destroy_process_group()
     """
     found = member_of(group)
-    return Gather.apply(place_in(found, dst), found, tensor)
+    return GATHER(tensor, (found.size(), *tensor.shape), root=place_in(found, dst), group=found)  # type: ignore[no-any-return]
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
@@ -197,12 +228,13 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
     found = member_of(group)
     if any(each.shape != tensors[0].shape for each in tensors):
         raise AssertionError(f"scatter takes tensors of one shape, got {[tuple(each.shape) for each in tensors]}")
-    return Scatter.apply(place_in(found, src), found, *tensors)
+    return SCATTER(stack(list(tensors)), tensors[0].shape, root=place_in(found, src), group=found)  # type: ignore[no-any-return]
 
 
 def all_gather(tensor: Tensor, group: Any = None, *, uneven: bool = False) -> tuple[Tensor, ...]:
-    """Return the tensors of all ranks on every rank. With `uneven`, an addition, their shapes may differ; ranks then exchange
-    the shapes first.
+    """Return the tensors of all ranks, a tuple in the order of ranks, on every rank.
+
+    With `uneven`, an addition to PyTorch, their shapes may differ; ranks then exchange the shapes first.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -212,14 +244,14 @@ def all_gather(tensor: Tensor, group: Any = None, *, uneven: bool = False) -> tu
     """
     if uneven:
         return AllGatherUneven.apply(member_of(group), tensor)
-    return tuple(AllGather.apply(member_of(group), tensor).unbind(0))
+    found = member_of(group)
+    return ALL_GATHER_LIST(tensor, (found.size(), *tensor.shape), group=found)  # type: ignore[no-any-return]
 
 
 def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
-    """Send input i to rank i, and receive output i from rank i. The given outputs only determine the shapes; new tensors are
-    returned.
+    """Send input i to rank i, and return the tensors from all ranks. The given outputs only say which shapes will arrive.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -228,7 +260,7 @@ def all_to_all(
     >>> dist.destroy_process_group()
     """
     shapes = [tuple(each.shape) for each in output_tensor_list]
-    return AllToAll.apply(member_of(group), shapes, *input_tensor_list)
+    return exchanged(input_tensor_list, shapes, member_of(group))
 
 
 def all_to_all_single(
@@ -238,7 +270,9 @@ def all_to_all_single(
     input_split_sizes: list[int] | None = None,
     group: Any = None,
 ) -> Tensor:
-    """`all_to_all` of pieces of one tensor. The given output only determines the shape; a new tensor is returned.
+    """`all_to_all` of pieces of one tensor along its first dimension; returns the pieces from all ranks in a new tensor.
+
+    The given `output` only says which shape that has. The split sizes are the lengths of the pieces; None for equal ones.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -246,4 +280,6 @@ def all_to_all_single(
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    return AllToAllSingle.apply(member_of(group), tuple(output.shape), input_split_sizes, output_split_sizes, input)
+    return ALL_TO_ALL_SINGLE(  # type: ignore[no-any-return]
+        input, output._array.shape, given=input_split_sizes, wanted=output_split_sizes, group=member_of(group)
+    )

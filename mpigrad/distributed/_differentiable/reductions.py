@@ -10,65 +10,61 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mpigrad._core.engine import as_array
-from mpigrad._core.node import record_one
-from mpigrad._core.tensor import wrap
-from mpigrad._graph.grad_mode import MODE, TRACING
-from mpigrad._ops._define.operator import RAW, OpNode, operator
 from mpigrad._ops.shape.joining import stack
 from mpigrad._tensor import Tensor
 from mpigrad.autograd.function import Function
 
+from .._process_group import arrays
 from .._process_group import collectives as plain
 from .._process_group.all_reduce import all_reduce as plain_all_reduce
 from .._process_group.groups import ProcessGroup
 from .._process_group.point_to_point import irecv, isend
 from .._process_group.reduce_op import ReduceOp
+from .linear import Linear
 from .members import empty_like, member_of, place_in
-from .movement import AllGather, Broadcast
+from .movement import ALL_GATHER, BROADCAST, REDUCE_SCATTER
 
 _LINEAR = (ReduceOp.SUM, ReduceOp.AVG)
 _EXTREMES = (ReduceOp.MAX, ReduceOp.MIN)
 
 
-class AllReduceBackward(OpNode):
-    """The node of `all_reduce`. Like user code, it must not run on a thread that polls for RPC; and it runs even without a
-    gradient, because the other ranks wait for it.
-    """
-
-    __slots__ = ()
-    user_code = runs_on_none = True
-
-    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        if grad is None:
-            grad = np.zeros(self.shapes[0], self.kw["kind"])
-            grad = grad if F is RAW else wrap(grad)
-        return super().run(F, grad)
-
-
-# Sums and averages of dense tensors. An operator records faster than a Function, and here that is most of the overhead.
-_linear = operator(
+_ALL_REDUCE = Linear(
     "all_reduce",
-    lambda array, op, group, kind: plain.all_reduced(as_array(array), op, group),  # gradients may be NumPy's scalars
+    lambda array, op, group, made: arrays.all_reduced(as_array(array), op, group),
     lambda F, node, grad: F.all_reduce(grad, **node.kw),
-    node="AllReduceBackward",
-    base=AllReduceBackward,
+    "AllReduceBackward",
+    exact=False,
+)
+
+
+def _reduce_backward(F: Any, node: Any, grad: Any) -> Any:
+    root, op, group, made = (node.kw[name] for name in ("root", "op", "group", "made"))
+    whole = F.broadcast_from(grad, root=root, group=group, made=made)
+    return whole if op is ReduceOp.SUM else whole / group.size()
+
+
+_REDUCE = Linear(
+    "reduce_on_root",
+    lambda array, root, op, group, made: arrays.reduced(as_array(array), root, op, group),
+    _reduce_backward,
+    "ReduceBackward",
+    exact=False,
 )
 
 
 def all_reduced(op: ReduceOp, group: ProcessGroup, tensor: Tensor) -> Tensor:
     """The reduction of the tensors of all ranks, on all ranks."""
-    array = tensor._array
-    if array.__class__ is np.ndarray and array.dtype.char in "fd" and op in _LINEAR and not (TRACING.on or MODE.inference):
-        made = wrap(plain.all_reduced(array, op, group))
-        if MODE.enabled and tensor._requires:
-            record_one(_linear.node_type, made, tensor, {"op": op, "group": group, "kind": array.dtype}, (array.shape,))
-        return made
     if op in _LINEAR and not tensor.is_sparse:
-        return _linear(tensor, op=op, group=group, kind=array.dtype)
+        return _ALL_REDUCE(tensor, tensor._array.shape, op=op, group=group)  # type: ignore[no-any-return]
     return AllReduce.apply(op, group, tensor)
+
+
+def reduce_scattered(op: ReduceOp, group: ProcessGroup, rows: Tensor) -> Tensor:
+    """This rank's row of the reduction of the tensors of all ranks."""
+    if op in _LINEAR:
+        return REDUCE_SCATTER(rows, rows.shape[1:], op=op, group=group)  # type: ignore[no-any-return]
+    return ReduceScatter.apply(op, group, rows)
 
 
 class AllReduce(Function):
@@ -92,63 +88,54 @@ class AllReduce(Function):
 
 
 class Reduce(Function):
-    """A reduction whose result one rank gets; the others get their own tensor back."""
+    """A reduction that is not linear, whose result one rank gets; the others get their own tensor back."""
 
     @staticmethod
     def forward(ctx: Any, root: int, op: ReduceOp, group: ProcessGroup, tensor: Tensor) -> Tensor:
         ctx.root, ctx.op, ctx.group = root, op, group
         made = tensor.clone()
         plain.reduce(made, op=op, group=group, group_dst=root)
-        if op not in _LINEAR:
-            ctx.save_for_backward(tensor, made)
+        ctx.save_for_backward(tensor, made)
         return made
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-        whole = Broadcast.apply(ctx.root, ctx.group, grad)
-        if ctx.op is ReduceOp.SUM:
-            return None, None, None, whole
-        if ctx.op is ReduceOp.AVG:
-            return None, None, None, whole / ctx.group.size()
         given, made = ctx.saved_tensors
-        made = Broadcast.apply(ctx.root, ctx.group, made.detach())
+        whole, made = (BROADCAST(each, each.shape, root=ctx.root, group=ctx.group) for each in (grad, made.detach()))
         return None, None, None, _to_one_rank(ctx.op, ctx.group, whole, given, made)
 
 
-class ReduceScatterOf(Function):
-    """`ReduceScatter` with any operation, of a tensor with a row for each rank."""
+class ReduceScatter(Function):
+    """A reduction that is not linear, of a tensor with a row for each rank; every rank gets its row."""
 
     @staticmethod
     def forward(ctx: Any, op: ReduceOp, group: ProcessGroup, tensor: Tensor) -> Tensor:
         ctx.op, ctx.group = op, group
         made = empty_like(tensor, tensor.shape[1:])
         plain.reduce_scatter_tensor(made, tensor, op, group)
-        if op not in _LINEAR:
-            ctx.save_for_backward(tensor, made)
+        ctx.save_for_backward(tensor, made)
         return made
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
-        whole = AllGather.apply(ctx.group, grad)
-        if ctx.op is ReduceOp.SUM:
-            return None, None, whole
-        if ctx.op is ReduceOp.AVG:
-            return None, None, whole / ctx.group.size()
         given, made = ctx.saved_tensors
-        made = AllGather.apply(ctx.group, made.detach())
+        whole, made = (ALL_GATHER(each, given.shape, group=ctx.group) for each in (grad, made.detach()))
         return None, None, _to_one_rank(ctx.op, ctx.group, whole, given, made)
 
 
 def _to_one_rank(op: ReduceOp, group: ProcessGroup, grad: Tensor, given: Tensor, made: Tensor) -> Tensor:
-    """The gradient of this rank's input `given`; `made` and `grad` are the result and its gradient, summed over the ranks."""
+    """The gradient of this rank's input `given`, for a reduction that is not linear.
+
+    `made` is the result of the reduction, `grad` its gradient, added up over the ranks.
+    """
     if op in _EXTREMES:
         mine = (given.detach() == made.detach()).to(grad.dtype)
         return grad * (mine / all_reduced(ReduceOp.SUM, group, mine))
     if op is not ReduceOp.PRODUCT:
         raise RuntimeError(f"{op} has no derivative")
-    rows = AllGather.apply(group, given)
+    rows = ALL_GATHER(given, (group.size(), *given.shape), group=group)
     others = [rows[rank] for rank in range(group.size()) if rank != group.rank()]
-    for each in others:
+    for each in others:  # the derivative of a product: the product of the other factors, as a division could be by zero
         grad = grad * (each.conj() if each.is_complex() else each)
     return grad
 
@@ -178,7 +165,7 @@ class Scan(Function):
         return None, None, Scan.apply(-ctx.step, ctx.group, grad)
 
 
-_SCAN_TAG = 32_000  # of its own: programs number their messages from 0
+_SCAN_TAG = 32_000  # high, so that it differs from the tags of programs, which number their messages from 0
 
 
 # -- public names ------------------------------------------------------------------------------------------------------
@@ -197,8 +184,9 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -
 
 
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """Return the reduction of the tensors of all ranks on rank `dst`; other ranks get their own tensor, whose gradient is
-    dropped.
+    """Return the reduction of the tensors of all ranks on rank `dst`.
+
+    Other ranks get a copy of their own tensor; gradients of this copy are dropped.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -207,6 +195,8 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = N
     >>> dist.destroy_process_group()
     """
     found = member_of(group)
+    if op in _LINEAR:
+        return _REDUCE(tensor, tensor.shape, root=place_in(found, dst), op=op, group=found)  # type: ignore[no-any-return]
     return Reduce.apply(place_in(found, dst), op, found, tensor)
 
 
@@ -226,7 +216,7 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
             f"reduce_scatter takes {found.size()} tensors of shape {tuple(output.shape)}, one for each rank; got "
             f"{[tuple(each.shape) for each in input_list]}"
         )
-    return ReduceScatterOf.apply(op, found, stack(list(input_list)))
+    return reduce_scattered(op, found, stack(list(input_list)))
 
 
 def scan(tensor: Tensor, group: Any = None) -> Tensor:

@@ -22,13 +22,16 @@ from .._mpi import mpi_turn
 from .groups import ProcessGroup
 from .monitored import ended
 
-_BYTES = 1024  # of a report and of a verdict
+_BYTES = 1024  # the length of a report and of a verdict; longer ones are cut
 _NUMBER = struct.Struct("<q")
 _BELOW_HIGHEST_TAG = 600  # `monitored_barrier` has the highest ones
 
 
 def seconds_to_agree(found: ProcessGroup) -> float | None:
-    """The number of seconds that the check of a collective may take; None if it is not checked."""
+    """The number of seconds that the check of a collective may take; None if it is not checked.
+
+    Only a task of a distributed pass has a sink: that is how one is recognised.
+    """
     task = current_task()
     if task is not None and task.sink is not None:
         from ..rpc._agent.current import current
@@ -55,7 +58,7 @@ def _judge(found: ProcessGroup, own: bytes, tag: int, what: str, seconds: float)
         requests = {rank: found.begin(what, partial(found.comm.Irecv, buffer, rank, tag)) for rank, buffer in buffers.items()}
     deadline = time.monotonic() + seconds
     missing = [rank for rank, request in requests.items() if not ended(request, deadline)]
-    for rank in missing:
+    for rank in missing:  # a late report must not be taken for that of the next collective
         with mpi_turn():
             requests[rank].Cancel()
             requests[rank].Wait()
@@ -99,7 +102,7 @@ def _missing(found: ProcessGroup, own: bytes, ranks: list[int], seconds: float) 
 
 
 def _differing(found: ProcessGroup, reports: dict[int, bytes]) -> str:
-    """A text that says which ranks differ from most others, and how; empty if none does."""
+    """A text that says which ranks are about to run something else than most others; empty if all run the same."""
     usual = Counter(reports.values()).most_common(1)[0][0]
     others = [f"rank {found.ranks[rank]} runs {_read(report)}" for rank, report in reports.items() if report != usual]
     if not others:
@@ -109,5 +112,6 @@ def _differing(found: ProcessGroup, reports: dict[int, bytes]) -> str:
 
 
 def _read(report: bytes) -> str:
+    """A report as text: the collective, and how many checked ones this rank has run before it."""
     (number,) = _NUMBER.unpack_from(report.ljust(_NUMBER.size, b"\0"))
     return f"{report[_NUMBER.size :].decode(errors='replace')} (sequence number {number})"

@@ -18,7 +18,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     """Reduce the tensors of all ranks with `op`; every rank gets the result in its `tensor`. With `async_op`, return a `Work` at
     once.
 
-    Sparse tensors on the host can be summed.
+    Sparse tensors on the CPU can be summed too; with them other operations raise an error.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

@@ -42,7 +42,7 @@ def outgoing(tensor: Tensor) -> Any:
 
 
 def incoming(tensor: Tensor) -> Any:
-    """Contiguous memory for MPI to write; the tensor's own memory if possible. `arrived` copies it into the tensor."""
+    """Contiguous memory for MPI to write; the tensor's own memory if possible. `arrived` copies other memory into the tensor."""
     check_tensor(tensor)
     array = tensor._array
     usable = array.flags.writeable if type(array) is np.ndarray else _Mode.cuda_aware
@@ -61,7 +61,7 @@ def space(shape: tuple[int, ...], kind: Any, like: Tensor | Any) -> Any:
 
 
 def arrived(tensor: Tensor, buffer: Any) -> None:
-    """Copy a received buffer into its tensor, and increase the tensor's version."""
+    """Copy a received buffer into its tensor, unless it is the tensor's own memory, and increase the tensor's version."""
     array = tensor._array
     if array is not buffer:
         value = buffer.reshape(array.shape)
@@ -75,10 +75,19 @@ def arrived(tensor: Tensor, buffer: Any) -> None:
 
 def as_bytes(array: Any) -> Any:
     """The memory of a contiguous array as bytes, for messages that MPI need not interpret."""
-    if type(array) is np.ndarray:
-        return array.reshape(-1).view(np.uint8)
     MPI = _mpi.mpi()
+    if type(array) is np.ndarray:
+        return [array if array.dtype.char in _PLAIN else array.reshape(-1).view(np.uint8), MPI.BYTE]
     return [MPI.memory.fromaddress(pointer(array), array.nbytes), MPI.BYTE]
+
+
+_PLAIN = "fdFDbBhHiIlLqQ?"  # types of Python's buffers; NumPy refuses to show others (bfloat16) as one
+
+
+def in_pieces(array: Any, counts: list[int]) -> list[Any]:
+    """MPI's description of a contiguous array's memory that has a piece for each rank; `counts` are their lengths in bytes."""
+    memory, kind = as_bytes(array)
+    return [memory, counts, kind]
 
 
 def typed(array: Any) -> Any:
@@ -93,7 +102,7 @@ def may_share(one: Any, other: Any) -> bool:
     """Whether two arrays may have memory in common."""
     if type(one) is np.ndarray and type(other) is np.ndarray:
         return np.may_share_memory(one, other)
-    return type(one) is type(other)
+    return type(one) is type(other)  # both on a GPU: not examined, so assumed
 
 
 def joined(arrays: Sequence[Any]) -> Any:
@@ -127,7 +136,7 @@ def check_tensor(tensor: Any) -> None:
             "collectives take dense tensors; convert this sparse one with to_dense(), or send its indices and values"
         )
     if type(tensor._array) is not np.ndarray:
-        claim(device_of(tensor._array))
+        claim(device_of(tensor._array))  # warns if another process uses the same GPU
 
 
 def check_list(tensors: Any, size: int, what: str) -> None:

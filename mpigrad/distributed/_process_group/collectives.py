@@ -1,7 +1,8 @@
 """Collectives on tensors: barrier, broadcast, reduce, gather, scatter and all-to-all, on MPI's non-blocking collectives.
 
 `src` and `dst` are global ranks, `group_src` and `group_dst` the ranks in the group; a call gives one of the two. `gather` and
-`scatter` with neither use global rank 0.
+`scatter` with neither use global rank 0. With `async_op` a function returns a `Work` at once; otherwise it waits, and returns
+None. On a rank outside of the group it does nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import guard, is_loaded
-from mpigrad._core.tensor import wrap
 from mpigrad._settings import are_deterministic_algorithms_enabled
 from mpigrad._tensor import Tensor
 
@@ -25,6 +25,7 @@ from .buffers import (
     as_bytes,
     check_list,
     check_tensor,
+    in_pieces,
     incoming,
     joined,
     may_share,
@@ -40,7 +41,7 @@ from .finish_on_streams import finish_on_streams
 from .groups import ProcessGroup, place_of, resolve, root_of
 from .on_one_host import RingSum, suits
 from .reduce_op import ReduceOp, operation
-from .work import Work, wait_for
+from .work import Work, run_to_end
 
 
 def _start(
@@ -49,12 +50,17 @@ def _start(
 ) -> Work | None:  # fmt: skip
     """Start an operation whose result is in the tensors `gives`, and wait for it unless `async_op`.
 
-    `begin` returns an MPI request; `finish` copies results into tensors; `keep` holds the buffers that MPI uses meanwhile. Of a
-    collective, `alike` says what must be the same on all ranks.
+    `begin` returns an MPI request; `finish` copies results into tensors; `keep` holds the buffers that MPI uses meanwhile.
+    `alike` has what must be the same on all ranks, for the check in `agreement.py`; None for messages between two ranks.
     """
     if alike is not None and (seconds := seconds_to_agree(found)) is not None:
         agree(found, _described(name, *alike), seconds)
-    settle(keep)
+    settle(keep)  # after the check, during which the GPU could compute
+    if not async_op:
+        run_to_end(name, found, begin, keep, timeout)
+        if finish is not None:
+            finish()
+        return None
     with mpi_turn():
         request = found.begin(name, begin)
 
@@ -66,14 +72,11 @@ def _start(
     work = Work(name, request, ended, (timeout or found.timeout).total_seconds(), keep)
     if is_loaded():
         finish_on_streams(work)
-    if async_op:
-        return work
-    work.wait()
-    return None
+    return work
 
 
 def _described(name: str, tensor: Any = None, *rest: Any) -> str:
-    """A description of a collective for `agree`; a dtype stands for a tensor whose shape may differ between ranks."""
+    """A description of a collective for `agree`. In place of `tensor` may be a dtype, if shapes may differ between ranks."""
     if tensor is None:
         return name
     kind = f"a {tensor.dtype} of shape {list(tensor.shape)}" if hasattr(tensor, "shape") else str(tensor)
@@ -81,7 +84,9 @@ def _described(name: str, tensor: Any = None, *rest: Any) -> str:
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
-    """Wait until all ranks of the group have called this. With `async_op`, return a `Work` at once. `device_ids` has no effect.
+    """Wait until all ranks of the group have called this. With `async_op`, return a `Work` at once.
+
+    `timeout` (a `timedelta`) replaces that of the group. `device_ids` has no effect.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -118,7 +123,7 @@ def broadcast(
 
 
 # types without a portable MPI reduction are converted for the reduction
-_REDUCIBLE = "fdFDbBhHiIlLqQ"
+_REDUCIBLE = "fdFDbBhHiIlLqQ"  # NumPy's codes of the element types that every MPI can reduce
 _WIDER: dict[str, Any] = {"float16": np.dtype("f4"), "bfloat16": np.dtype("f4"), "bool": np.dtype("u1")}
 
 
@@ -132,7 +137,7 @@ def _for_reduction(tensor: Tensor) -> Any:
 
 
 def _needs_order(op: ReduceOp, kind: Any) -> bool:
-    """Whether a result depends on the order of additions or products, and the same bits in every run were asked for."""
+    """Whether `use_deterministic_algorithms` is on, and the result on elements of type `kind` depends on their order."""
     return are_deterministic_algorithms_enabled() and kind.kind in "fc" and op in _ORDERED
 
 
@@ -143,7 +148,7 @@ def _ordered_reduction(
     name: str, found: ProcessGroup, output: Tensor, given: Any, op: ReduceOp, async_op: bool, *root: int
 ) -> Work | None:
     """`_reduction` that gathers the terms of all ranks and combines them in the order of ranks."""
-    mine, size, comm = not root or root[0] == found.rank(), found.size(), found.comm
+    mine, size, comm = not root or root[0] == found.rank(), found.size(), found.comm  # `mine`: this rank gets a result
     scattered = given.size != output._array.size or name == "reduce_scatter"
     given = given.reshape(size, -1) if scattered else given.reshape(1, -1)
     rows: Any = space((size, given.shape[1]), given.dtype, given) if mine else None
@@ -165,7 +170,7 @@ def _ordered_reduction(
                 made /= size
             arrived(output, made.reshape(output._array.shape).astype(output._array.dtype, copy=False))
 
-    operation(op, output._array.dtype)  # its errors
+    operation(op, output._array.dtype)  # raises the errors of types that have no such reduction
     return _start(
         name, found, begin, finish if mine else None, (given, rows), async_op, [output],
         alike=(output, op.name, *(f"root {rank}" for rank in root)),
@@ -178,7 +183,8 @@ def _reduction(
 ) -> Work | None:  # fmt: skip
     """Start `begin(given, result, operation, *root)` with its result in `output`; with a root, only on that rank.
 
-    The memory of `output` is used if it is of the right kind; if it is that of `given`, too, MPI reduces in place.
+    The memory of `output` is used if it is contiguous and has the type of `given`; if it is that of `given`, too, MPI reduces
+    in place.
     """
     if _needs_order(op, given.dtype):
         return _ordered_reduction(name, found, output, given, op, async_op, *root)
@@ -188,6 +194,7 @@ def _reduction(
     made: Any
     own = incoming(output) if mine and kind == given.dtype else None
     in_place = own is not None and own is given
+    # MPI forbids that input and output overlap unless they are the same.
     if own is None or own is not output._array or not in_place and may_share(own, given):
         made, in_place = space(output._array.shape, given.dtype, given) if mine else None, False
     else:
@@ -210,32 +217,6 @@ def _reduction(
         name, found, start, finish if mine else None, (given, made), async_op, [output],
         alike=(output, op.name, *(f"root {rank}" for rank in root)),
     )  # fmt: skip
-
-
-def all_reduced(array: Any, op: ReduceOp, found: ProcessGroup) -> Any:
-    """A new array with the reduction of arrays of all ranks."""
-    if type(array) is np.ndarray and array.nbytes < _SMALL and array.dtype.char in "fdFD" and array.flags.c_contiguous:
-        at_once = (op is ReduceOp.SUM or op is ReduceOp.AVG) and found.watch is None
-        if at_once and seconds_to_agree(found) is None and not are_deterministic_algorithms_enabled():
-            return _summed_at_once(array, op, found)
-    tensor = wrap(array)
-    output = tensor.new_empty(array.shape)
-    _reduction("all_reduce", found, output, _for_reduction(tensor), op, found.comm.Iallreduce, False)
-    return output._array
-
-
-_SMALL = 1 << 16  # bytes; the microseconds of the general way do not count for larger arrays
-
-
-def _summed_at_once(array: np.ndarray, op: ReduceOp, found: ProcessGroup) -> np.ndarray:
-    """The sum or average of a small host array, without the general way's `Work`."""
-    made = np.empty(array.shape, array.dtype)
-    with mpi_turn():
-        request = found.comm.Iallreduce(array, made)
-    wait_for("all_reduce", request, found.timeout, (array, made))
-    if op is ReduceOp.AVG:
-        made /= len(found.ranks)
-    return made
 
 
 def all_reduce_dense(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
@@ -281,7 +262,7 @@ def _into_list(tensors: Sequence[Tensor], rows: Any) -> None:
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
     """Collect the tensors of all ranks in `tensor_list`, on every rank. With `async_op`, return a `Work` at once.
 
-    Tensors of different ranks may have different shapes; those in `tensor_list` then have them, too.
+    Tensors of different ranks may have different shapes: then `tensor_list[i]` must have the shape of the tensor of rank i.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -312,14 +293,9 @@ def _all_gather_uneven(tensors: list[Tensor], tensor: Tensor, found: ProcessGrou
     given, counts = outgoing(tensor), [each._array.nbytes for each in tensors]
     made = space((sum(counts),), np.uint8, given)
     return _start(
-        "all_gather", found, lambda: found.comm.Iallgatherv(as_bytes(given), _in_pieces(made, counts)),
+        "all_gather", found, lambda: found.comm.Iallgatherv(as_bytes(given), in_pieces(made, counts)),
         lambda: _cut_up(made, tensors), (given, made), async_op, tensors, alike=(tensor.dtype,),
     )  # fmt: skip
-
-
-def _in_pieces(buffer: Any, counts: list[int]) -> list[Any]:
-    """A buffer of bytes for MPI, with a piece for each rank."""
-    return [buffer if type(buffer) is np.ndarray else as_bytes(buffer)[0], counts, _mpi.mpi().BYTE]
 
 
 def _cut_up(buffer: Any, tensors: Sequence[Tensor]) -> None:
@@ -443,6 +419,8 @@ def reduce_scatter(
 ) -> Work | None:
     """Reduce the `input_list`s of all ranks with `op`, tensor by tensor; rank i gets the i-th result in `output`.
 
+    With `async_op`, return a `Work` at once.
+
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
     >>> made = mpigrad.zeros(2)
@@ -463,7 +441,7 @@ def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """`reduce_scatter` of one tensor: `input` is cut along its first dimension, and rank i gets the i-th part of the reduction in
-    `output`.
+    `output`. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -493,6 +471,8 @@ def all_to_all(
 ) -> Work | None:
     """Send `input_tensor_list[i]` to rank i and receive `output_tensor_list[i]` from it; shapes may differ by rank.
 
+    With `async_op`, return a `Work` at once.
+
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
     >>> made = [mpigrad.zeros(2)]
@@ -511,7 +491,7 @@ def all_to_all(
     made = space((sum(each.nbytes for each in back),), np.uint8, back[0])
     counts, places = [each.nbytes for each in sent], [each.nbytes for each in back]
     return _start(
-        "all_to_all", found, lambda: found.comm.Ialltoallv(_in_pieces(given, counts), _in_pieces(made, places)),
+        "all_to_all", found, lambda: found.comm.Ialltoallv(in_pieces(given, counts), in_pieces(made, places)),
         lambda: _cut_up(made, output_tensor_list), (given, made), async_op, output_tensor_list,
         alike=(input_tensor_list[0].dtype,),
     )  # fmt: skip
@@ -526,7 +506,7 @@ def all_to_all_single(
     async_op: bool = False,
 ) -> Work | None:
     """`all_to_all` on parts of one tensor: `input` and `output` are split along the first dimension, equally or by the given
-    split sizes.
+    split sizes. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -538,23 +518,33 @@ def all_to_all_single(
     """
     if (found := resolve(group)) is None:
         return None
-    pieces = [_split(each, sizes, found.size(), what) for each, sizes, what in (
-        (output, output_split_sizes, "output"), (input, input_split_sizes, "input"))]  # fmt: skip
-    return all_to_all(pieces[0], pieces[1], group, async_op)
+    same_type([output], input)
+    given, made = outgoing(input), incoming(output)
+    if may_share(given, made):
+        made = space(output._array.shape, made.dtype, made)
+    counts, places = (
+        bytes_of_pieces(each, sizes, found.size(), what)
+        for each, sizes, what in ((given, input_split_sizes, "input"), (made, output_split_sizes, "output"))
+    )
+    return _start(
+        "all_to_all", found, lambda: found.comm.Ialltoallv(in_pieces(given, counts), in_pieces(made, places)),
+        lambda: arrived(output, made), (given, made), async_op, [output], alike=(input.dtype,),
+    )  # fmt: skip
 
 
-def _split(tensor: Tensor, sizes: list[int] | None, ranks: int, what: str) -> list[Tensor]:
-    length = tensor.shape[0] if tensor.ndim else 0
+def bytes_of_pieces(array: Any, sizes: Sequence[int] | None, ranks: int, what: str) -> list[int]:
+    """The bytes of each rank's piece of an array, along its first dimension: equal pieces, or of these sizes."""
+    length = array.shape[0] if array.ndim else 0
     if not sizes:
         if length % ranks:
             raise RuntimeError(
                 f"Tensor's dim 0 does not divide equally across group size: {what} has {length} for {ranks} ranks"
             )
-        sizes = [length // ranks] * ranks
+        return [array.nbytes // ranks] * ranks
     if len(sizes) != ranks:
         raise RuntimeError(
             f"Number of tensor splits not equal to group size: {what}_split_sizes {sizes} for {ranks} ranks"
         )
     if sum(sizes) != length:
         raise RuntimeError(f"Split sizes doesn't match total dim 0 size: {what}_split_sizes {sizes} for {length}")
-    return list(tensor.split(sizes))
+    return [size * array.nbytes // length if length else 0 for size in sizes]

@@ -10,8 +10,10 @@ from .._gpu.streams import Streams
 
 
 def finish_on_streams(work: Any) -> None:
-    """Copy the result of `work` into its tensors on the current streams, and make the streams of threads that wait for `work`
-    wait for them."""
+    """Make `work` copy its result into its tensors on the streams that are current now.
+
+    The current streams of a thread that waits for `work` then wait for these copies.
+    """
     streams = Streams.current([device("cuda", index) for index in range(device_count())])
     finish = work._finish
 

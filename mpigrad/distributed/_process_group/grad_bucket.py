@@ -8,26 +8,29 @@ from mpigrad._tensor import Tensor
 
 
 class GradBucket:
-    """The gradients of some parameters, one after the other in one flat tensor."""
+    """The gradients of some parameters, one after the other in one flat tensor, which a communication hook averages."""
 
     def __init__(self, index: int, buffer: Tensor, gradients: Sequence[Tensor], parameters: Sequence[Tensor], last: bool) -> None:
         self._index, self._buffer, self._last = index, buffer, last
-        self._gradients, self._parameters = list(gradients), list(parameters)
+        self._gradients, self._parameters, self._replaced = list(gradients), list(parameters), False
 
     def index(self) -> int:
         """The index of the bucket in the order in which buckets are reduced."""
         return self._index
 
     def buffer(self) -> Tensor:
-        """The flat tensor."""
+        """The flat tensor with all gradients of the bucket."""
         return self._buffer
 
     def gradients(self) -> list[Tensor]:
         """Views of the flat tensor, one for each parameter."""
+        if self._replaced:
+            pieces = self._buffer.split([each.numel() for each in self._gradients])
+            return [piece.reshape(each.shape) for piece, each in zip(pieces, self._gradients)]
         return list(self._gradients)
 
     def parameters(self) -> list[Tensor]:
-        """The parameters."""
+        """The parameters, in the order of their gradients."""
         return list(self._parameters)
 
     def is_last(self) -> bool:
@@ -35,5 +38,5 @@ class GradBucket:
         return self._last
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Replace the flat tensor."""
-        self._buffer = buffer
+        """Replace the flat tensor, for example by one of a shorter type."""
+        self._buffer, self._replaced = buffer, True

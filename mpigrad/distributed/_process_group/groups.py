@@ -18,6 +18,7 @@ from .. import _mpi
 from .._first_ranks import FOR_GROUPS, meet_first, refuse
 from .._gpu.binding import bind_if_asked
 from .._mpi import mpi_turn
+from .._spares import program_size
 from .buffers import choose
 from .survival import Watch
 from .work import Work
@@ -28,7 +29,10 @@ _IGNORED = ("MASTER_ADDR", "MASTER_PORT")
 
 
 class ProcessGroup:
-    """Some ranks of the job, in order; created by `init_process_group` and `new_group`."""
+    """Some ranks of the job, in order; created by `init_process_group` and `new_group`.
+
+    A *global rank* is a rank in the default group, a *group rank* the place of the same process in this group.
+    """
 
     def __init__(self, comm: Any, ranks: list[int], timeout: timedelta, name: str, desc: str) -> None:
         self.comm, self.ranks, self.timeout, self.group_name, self.group_desc = comm, ranks, timeout, name, desc
@@ -49,7 +53,7 @@ class ProcessGroup:
         return len(self.ranks)
 
     def name(self) -> str:
-        """The name of the backend."""
+        """The name of the backend, always "mpi"."""
         return "mpi"
 
     def place(self, rank: int) -> int:
@@ -59,14 +63,15 @@ class ProcessGroup:
         return self.ranks.index(rank)
 
     def begin(self, what: str, start: Callable[[], Any]) -> Any:
-        """Start an operation of this group, in `mpi_turn`; returns a request like MPI's."""
+        """Start an operation called `what` in errors; returns a request like MPI's. The caller is inside `mpi_turn()`."""
         return start() if self.watch is None else self.watch.start(what, start)
 
     def shrink(self, timeout: timedelta | None = None) -> ProcessGroup:
-        """The group of the members that live, in the same order; every one of them has to call this. This group ends.
+        """Return a new group of the members that live, in the same order, and end this group. All survivors must call it.
 
-        Needs a job that survives deaths: `mpigrad run --survive`. If this is the default group, the new one becomes the default
-        group, whose ranks are numbered anew, and all other groups are destroyed, as by PyTorch's `shrink_group`.
+        It needs a job that survives deaths: `mpigrad run --survive`. If this is the default group, the new one becomes the
+        default group, whose ranks are numbered anew, and all other groups are destroyed, as by PyTorch's `shrink_group`.
+        `timeout` is how long to wait for the other survivors, by default the timeout of this group.
 
         >>> import mpigrad.distributed as dist
         >>> dist.init_process_group("mpi")
@@ -144,12 +149,17 @@ def init_process_group(
 ) -> None:
     """Create the default process group, of all ranks of the MPI job.
 
-    With a `world_size` below the size of the job, the first `world_size` ranks form the group, and no other rank may call this.
-    `timeout` limits operations. `backend`, `init_method`, `store` and `device_id` are accepted as in PyTorch and ignored: MPI
-    needs no address.
+    Args:
+        timeout: how long an operation of the group may take, by default 30 minutes; a `Work` that takes longer raises a
+            RuntimeError in `wait`.
+        world_size: the number of ranks, by default all ranks of the job. With a smaller number, the first ranks form the group,
+            and no other rank may call this.
+        rank: MPI's rank of this process. It need not be given; another number raises an error.
+        group_name: a name of the group, "0" by default.
+        pg_options: an object whose attribute `device_transfers` says how tensors on GPUs are passed to MPI (see
+            `MPIRpcBackendOptions`); by default the environment variable MPIGRAD_DEVICE_TRANSFERS says so.
 
-    The environment variable MPIGRAD_DEVICE_TRANSFERS, or an attribute `device_transfers` of `pg_options`, says how tensors on
-    GPUs are passed to MPI: see `MPIRpcBackendOptions`.
+    `backend`, `init_method`, `store` and `device_id` are accepted as in PyTorch and ignored: MPI needs no address.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group()
@@ -165,7 +175,7 @@ def init_process_group(
     MPI = _mpi.mpi()
     _mpi.check_thread_level()
     own, most = MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
-    size = most if world_size in (-1, None) else world_size
+    size = program_size(MPI.COMM_WORLD) if world_size in (-1, None) else world_size
     for what, given, found, fits in (("rank", rank, own, rank in (-1, None, own)), ("world_size", size, most, 0 < size <= most)):
         if not fits:
             raise ValueError(
@@ -199,7 +209,7 @@ def _communicator(parent: Any, size: int, seconds: float) -> Any:
 
 
 def _watched(parent: Any, size: int, request: Any) -> Any:
-    """The request for a communicator; in a job that survives deaths, one that fails if one of the ranks is dead."""
+    """A request for a communicator; in a job that survives deaths, wrapped so that it fails if one of its ranks is dead."""
     return Watch(parent, list(range(size)), False).start("init_process_group", lambda: request) if survive() else request
 
 
@@ -228,7 +238,7 @@ def world() -> ProcessGroup:
 
 
 def resolve(given: Any) -> ProcessGroup | None:
-    """The group for an argument (None: the default group); None if this rank is not in it."""
+    """The group that an argument `group=` means (None: the default group); None if this rank is not in it."""
     if given is GroupMember.NON_GROUP_MEMBER:
         return None
     whole = world()
@@ -257,8 +267,9 @@ def new_group(
     """Create a group of the given ranks (default: all). Only its members need to call this; other ranks get
     `GroupMember.NON_GROUP_MEMBER`.
 
-    `timeout` limits operations of the group, `group_desc` is its description, and with `sort_ranks=False` its ranks keep their
-    order. The other arguments are accepted as in PyTorch and ignored.
+    `timeout` is how long an operation of the group may take (default: that of the default group), `group_desc` is a description
+    of the group, and with `sort_ranks=False` the ranks keep their order. The other arguments are accepted as in PyTorch and
+    ignored.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -313,6 +324,7 @@ def _shrink(shrinking: ProcessGroup, timeout: timedelta) -> ProcessGroup:
         )
     resolve(shrinking)
     whole, seconds = world(), timeout.total_seconds()
+    # Global ranks are about to change their meaning, so the other groups end. They may have pending operations with the dead.
     for each in [each for each in _groups if shrinking is whole and each is not whole]:
         assert each.watch is not None
         with mpi_turn():
@@ -346,7 +358,7 @@ def destroy_process_group(group: Any = None) -> None:
     if whole is None:
         raise AssertionError("Process group cannot be None")
     ending = list(_groups) if group is None or group is whole else [group]
-    for each in reversed(ending):
+    for each in reversed(ending):  # the same order on all ranks: freeing a communicator is collective
         if each not in _groups:
             raise ValueError(f"Invalid process group specified: {each!r}")
         _groups.remove(each)

@@ -18,13 +18,14 @@ from .. import _mpi
 from .._mpi import mpi_turn
 from .groups import ProcessGroup, resolve
 
-_KEPT = 512  # the highest tags: late messages of a failed barrier cannot match receives of the next ones
+_KEPT = 512  # the number of tags, the highest ones: late messages of a failed barrier cannot match receives of the next ones
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """Wait until all ranks of the group have called this. After `timeout`, rank 0 of the group raises a RuntimeError that names
-    the first missing rank or, with `wait_all_ranks`, all of them. In a job that survives deaths, all ranks raise a
-    `RankLostError` when a member has died.
+    """Wait until all ranks of the group have called this, and report those that do not.
+
+    After `timeout` (default: that of the group), rank 0 of the group raises a RuntimeError that names the first missing rank or,
+    with `wait_all_ranks`, all of them. In a job that survives deaths, all ranks raise a `RankLostError` when a member has died.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -70,6 +71,7 @@ def _report(found: ProcessGroup, tag: int, seconds: float) -> None:
 
 
 def _nothing() -> np.ndarray:
+    """The buffer of an empty message."""
     return np.empty(0, np.uint8)
 
 
@@ -79,7 +81,10 @@ def _begin(found: ProcessGroup, start: Callable[[], Any]) -> Any:
 
 
 def ended(request: Any, deadline: float) -> bool:
-    """Wait for a request until the deadline; tests once more after it, as this thread may have slept past it."""
+    """Wait for a request until the deadline (of `time.monotonic`); whether it has ended.
+
+    Tests once more after the deadline, as this thread may have slept past it.
+    """
     pause = 0.0
     while True:
         late = time.monotonic() > deadline

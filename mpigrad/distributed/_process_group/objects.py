@@ -20,6 +20,7 @@ from .groups import ProcessGroup, resolve, root_of
 
 
 def _dump(value: Any) -> np.ndarray:
+    """The pickle of an object; made by cloudpickle for lambdas, local functions and the like."""
     try:
         data = pickle.dumps(value, 5)
     except Exception:
@@ -32,6 +33,7 @@ def _load(data: Any) -> Any:
 
 
 def _lengths(found: ProcessGroup, mine: int) -> list[int]:
+    """A number from every rank: the length of its pickle."""
     made = wrap(np.empty(found.size(), np.int64))
     c.all_gather_into_tensor(made, wrap(np.array([mine], np.int64)), found)
     return made._array.tolist()
@@ -99,7 +101,7 @@ def gather_object(
 def broadcast_object_list(
     object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """Copy the objects of rank `src` into the list of every rank, in place.
+    """Copy the objects of rank `src` into the list of every rank, in place. All lists have the same length; `device` is ignored.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -171,7 +173,10 @@ def send_object_list(
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
-    """Send a list of objects to the global rank `dst` (or the rank `group_dst` of the group)."""
+    """Send a list of objects to the global rank `dst` (or the rank `group_dst` of the group).
+
+    `device` and `use_batch` are accepted as in PyTorch and ignored.
+    """
     data = _dump(list(object_list))
     m.send(wrap(np.array([data.size], np.int64)), dst, group, 0, group_dst)
     m.send(wrap(data), dst, group, 0, group_dst)
@@ -185,13 +190,14 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
-    """Receive objects from the global rank `src` (or `group_src` of the group; None: any) into the list; returns the sender's
-    rank.
+    """Receive objects from the global rank `src` (or the rank `group_src` of the group) into the list, which they replace.
+
+    With neither, receive from any rank. Returns the sender's global rank. `device` and `use_batch` are ignored.
     """
     if resolve(group) is None:
         raise ValueError("Invalid process group specified")
     length = wrap(np.empty(1, np.int64))
-    sender = m.recv(length, src, group, 0, group_src)
+    sender = m.recv(length, src, group, 0, group_src)  # the pickle must come from the same rank as its length
     buffer = wrap(np.empty(int(length._array[0]), np.uint8))
     m.recv(buffer, sender, group)
     object_list[:] = _load(buffer._array)

@@ -34,7 +34,7 @@ def suits(found: ProcessGroup, array: Any, op: ReduceOp) -> bool:
     """Whether a `RingSum` is the faster way; the same answer on all ranks."""
     if op is not ReduceOp.SUM and op is not ReduceOp.AVG or array.nbytes < _SMALLEST_PART * found.size():
         return False
-    if found.watch is not None:  # a group that survives deaths: MPI must know its operations one by one
+    if found.watch is not None:  # in a group that survives deaths, `Watch` must know each request of MPI
         return False
     if found.one_host is None:
         found.one_host = one_host()
@@ -49,6 +49,7 @@ class RingSum:
         self._comm, self._rank, self._size = found.comm, found.rank(), found.size()
         self._given, self._made = given.reshape(-1), made.reshape(-1)
         self._bounds = [self._made.size * part // self._size for part in range(self._size + 1)]
+        # In place, what arrives must not overwrite elements that this rank has not added yet.
         self._spare = np.empty(-(-self._made.size // self._size) if made is given else 0, made.dtype)
         highest = _mpi.mpi().COMM_WORLD.Get_attr(_mpi.mpi().TAG_UB)
         self._tag = highest - _BELOW_HIGHEST_TAG - found.sums % _TAGS
@@ -57,6 +58,7 @@ class RingSum:
         self._start()
 
     def _part(self, array: np.ndarray, number: int) -> np.ndarray:
+        """The part of an array that the rank `number` (counted around the ring) owns."""
         number %= self._size
         return array[self._bounds[number] : self._bounds[number + 1]]
 
@@ -75,7 +77,7 @@ class RingSum:
         """Move the messages on; True if the sum is complete."""
         while self._messages:
             if not self._messages[-1].Test():
-                self._messages[0].Test()
+                self._messages[0].Test()  # MPI moves a message on only when it is tested
                 return False
             self._messages.pop()
             if not self._messages:

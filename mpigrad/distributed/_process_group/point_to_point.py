@@ -1,7 +1,8 @@
 """Point-to-point messages between ranks of a group: send, receive, and batches of them.
 
 `src` and `dst` are global ranks, `group_src` and `group_dst` the ranks in the group; a call gives one of the two. A receive with
-neither takes a message from any rank.
+neither takes a message from any rank. A receive takes only messages whose `tag` is its own; those of one sender with one tag are
+received in the order in which they were sent.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from .work import Work
 def isend(
     tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
-    """Start sending a tensor to the global rank `dst` (or the rank `group_dst` of the group); returns a `Work`."""
+    """Start sending a tensor to the global rank `dst` (or the rank `group_dst` of the group); returns a `Work`.
+
+    The tensor must not be changed before the `Work` is complete.
+    """
     if (found := resolve(group)) is None:
         return None
     rank = place_of(found, dst, group_dst, "dst")
@@ -47,7 +51,7 @@ def irecv(
         "recv", found, lambda: found.comm.Irecv(as_bytes(buffer), rank, tag), lambda: filled(), buffer, True, [tensor]
     )
 
-    def filled() -> None:
+    def filled() -> None:  # MPI reports messages that are too long, but not those that are too short
         assert work is not None
         if work._bytes != buffer.nbytes:
             raise RuntimeError(
@@ -60,7 +64,10 @@ def irecv(
 
 
 def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Send a tensor to the global rank `dst` (or the rank `group_dst` of the group). `tag` distinguishes messages of two ranks.
+    """Send a tensor to the global rank `dst` (or the rank `group_dst` of the group).
+
+    Returns when the tensor may be changed. A large one is sent only when the receiver is ready, so two ranks that send to each
+    other first and receive then may wait forever: use `isend` or `batch_isend_irecv`.
     """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is None:
@@ -82,7 +89,10 @@ def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0
 
 
 class P2POp:
-    """One message of `batch_isend_irecv`: `P2POp(dist.isend, tensor, peer)`."""
+    """One message of `batch_isend_irecv`: `P2POp(dist.isend, tensor, peer)` or `P2POp(dist.irecv, tensor, peer)`.
+
+    `peer` is the global rank of the other end, `group_peer` its rank in the group; one of the two is given.
+    """
 
     def __init__(
         self,
@@ -115,7 +125,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Start several sends and receives, a list of `P2POp`; returns a list of `Work`s."""
+    """Start several sends and receives, given as a list of `P2POp`; returns a list with the `Work` of each."""
     if not isinstance(p2p_op_list, list) or not all(isinstance(each, P2POp) for each in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``mpigrad.distributed.P2POp``.")
     if not p2p_op_list:

@@ -17,7 +17,10 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Divide a group into groups of `group_size` consecutive ranks; returns this rank's group and all groups.
+    """Divide a group (default: the default group) into groups of `group_size` consecutive ranks.
+
+    Returns this rank's group and the list of all groups, which has `NON_GROUP_MEMBER` for those without this rank. `timeout` and
+    `group_desc` are those of each new group; `backend` and `pg_options` are ignored.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -47,6 +50,8 @@ def new_subgroups_by_enumeration(
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
     """Create several groups that share no rank; returns this rank's group (None if it is in none) and all groups.
+
+    The other arguments and the list of all groups are those of `new_subgroups`.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

@@ -2,7 +2,8 @@
 
 A group with a dead member fails as a whole: its operations raise a `RankLostError`, which names the dead, on every survivor. Who
 learns of the death first (an operation fails, or a waiting thread finds the rank among MPI's failed ones) revokes the
-communicator, which ends the pending operations of all other members. `shrink` creates the communicator of the survivors.
+communicator (MPI_Comm_revoke), which ends the pending operations of all other members. `shrink` creates the communicator of the
+survivors.
 
 - Every request of a group is tested to its end, also if its `Work` has timed out or was dropped: MPI's agreement on who is left
   may crash otherwise. `Watch` keeps the requests for that.
@@ -47,8 +48,10 @@ class RankLostError(RuntimeError):
 
 
 class Watch:
-    """Watches the members of one communicator, whose global ranks are `ranks`. Without `revokes`, the communicator is one that
-    others use too, so a death ends only the operations of this process.
+    """Watches the members of one communicator, whose global ranks are `ranks`.
+
+    `revokes` is False for a communicator that is not the group's own, such as COMM_WORLD: revoking it would end the operations of
+    its other users, too, so a death then ends only the operations of this process.
     """
 
     def __init__(self, comm: Any, ranks: list[int], revokes: bool = True) -> None:
@@ -57,18 +60,19 @@ class Watch:
         self._looked = 0.0
 
     def start(self, what: str, begin: Callable[[], Any]) -> _Watched:
-        """Start an operation; an error of its start is reported by its first test."""
+        """Start an operation called `what` in errors; an error of its start is raised by its first test."""
         made = _Watched(self, what, begin)
         self._open.add(made)
         return made
 
     def ended(self, operation: _Watched) -> None:
+        """Forget an operation, and with it its buffers."""
         self._open.discard(operation)
 
     def lost(self) -> list[int]:
         """The global ranks of the members that MPI knows to be dead."""
         MPI = mpi()
-        failed, own = self._comm.Get_failed(), self._comm.Get_group()
+        failed, own = self._comm.Get_failed(), self._comm.Get_group()  # groups of MPI, which must be freed
         places = MPI.Group.Translate_ranks(failed, list(range(failed.size)), own)
         failed.Free()
         own.Free()
@@ -91,7 +95,10 @@ class Watch:
             self._comm.Revoke()
 
     def explain(self, what: str, error: Exception, since: float) -> None:
-        """Raise the error of a failed operation. Returns if the cause may be a death of which MPI has not told yet."""
+        """Raise the error of an operation that failed at the time `since`.
+
+        Returns without raising if the cause may be a death that MPI has not reported yet; the caller then asks again later.
+        """
         if lost := self.lost():
             self.revoke()
             raise RankLostError(what, lost, self._ranks) from error
@@ -104,7 +111,7 @@ class Watch:
         mpi().COMM_SELF.Iprobe()  # lets MPI make progress
 
     def drain(self, deadline: float) -> None:
-        """Test all pending operations to their end. The communicator has been revoked."""
+        """Test all pending operations to their end; the communicator must have been revoked, so that they do end."""
         for each in list(self._open):
             while not each.over:
                 with mpi_turn():
@@ -114,7 +121,10 @@ class Watch:
                 time.sleep(1e-4)
 
     def create(self, what: str, members: list[int], create: Callable[[], Any], seconds: float) -> Any:
-        """The result of a blocking call that needs the given members; RankLostError if one of them is lost meanwhile."""
+        """The result of the blocking call `create`, called `what` in errors, which needs the given members.
+
+        RankLostError if one of them is lost meanwhile, RuntimeError after `seconds`.
+        """
         call, deadline = _Aside(create), time.monotonic() + seconds
         while not call.ends(time.monotonic() + _LOOK):
             if lost := self._lost_of(members):
@@ -206,7 +216,7 @@ class _Watched:
 
 
 def _class_of(error: BaseException | None) -> int | None:
-    """The class of MPI's error, also if another error was raised from it."""
+    """The class of MPI's error, also if another error was raised from it; None if it is not an error of MPI."""
     while error is not None and not isinstance(error, mpi().Exception):
         error = error.__cause__
     return None if error is None else error.Get_error_class()
@@ -235,7 +245,7 @@ class _Aside:
             self._found.append(error)
 
     def ends(self, deadline: float) -> bool:
-        """Wait until the call has ended; False after the deadline."""
+        """Wait until the call has ended; False if it has not by the deadline (of `time.monotonic`)."""
         self._thread.join(max(0.0, deadline - time.monotonic()))
         return bool(self._found)
 

@@ -29,7 +29,11 @@ _BYTES_PER_SECOND = 1e9  # a low estimate of the speed of transfers
 
 
 class Work:
-    """A started operation: `wait()` waits for it, `is_completed()` tests whether it is complete."""
+    """A started operation: `wait()` waits for it, `is_completed()` tests whether it is complete.
+
+    `name` is for error messages, `request` one of MPI or an object with its `Test`. `finish` is called once, with this object,
+    when the request is complete; it returns the result. `seconds` is the timeout, `keep` has the buffers that MPI uses.
+    """
 
     def __init__(
         self, name: str, request: Any, finish: Callable[[Any], Any], seconds: float | None, keep: Any = None
@@ -71,7 +75,7 @@ class Work:
         return self._done
 
     def wait(self, timeout: Any = None) -> bool:
-        """Wait until the operation is complete; RuntimeError after the timeout."""
+        """Wait until the operation is complete; RuntimeError after `timeout` (a `timedelta`; default: that of the group)."""
         if not self.is_completed():
             self._wait(timeout.total_seconds() if timeout else self._seconds)
         if self._error is not None:
@@ -80,10 +84,11 @@ class Work:
             self._on_taking()
         return True
 
-    def _wait(self, seconds: float | None) -> None:
+    def _wait(self, seconds: float | None, tests: int = 0) -> None:
+        """Test until the operation is complete; `tests` have been made before."""
         start = time.monotonic()
         busy_until = start + (0 if oversubscribed() else _LONGEST + _bytes_of(self._keep) / _BYTES_PER_SECOND)
-        pause, tests = _SHORTEST, 0
+        pause = _SHORTEST
         while not self.is_completed():
             tests += 1
             if tests < _AT_ONCE or (now := time.monotonic()) < busy_until:
@@ -130,6 +135,7 @@ _dropped: list[tuple[Any, Any]] = []  # requests and buffers of operations that 
 
 
 def _forget_completed() -> None:
+    """Free the buffers of dropped operations that are complete by now."""
     for _ in range(len(_dropped)):
         try:
             request, keep = _dropped.pop(0)
@@ -145,17 +151,30 @@ def _forget_completed() -> None:
 
 
 def _bytes_of(buffers: Any) -> int:
+    """The size of the buffers of an operation, from which its duration is estimated."""
     return sum(getattr(each, "nbytes", 0) for each in (buffers if isinstance(buffers, tuple) else (buffers,)))
 
 
-def wait_for(name: str, request: Any, timeout: timedelta, keep: Any) -> None:
-    """Wait for an MPI request without making a `Work` if it ends soon."""
-    turn = mpi_turn()
-    for _ in range(_AT_ONCE):
+def run_to_end(name: str, group: Any, begin: Callable[[], Any], keep: Any, timeout: timedelta | None = None) -> None:
+    """Start an operation of a group and wait for it, without making a `Work` if it ends soon."""
+    if _dropped:
+        _forget_completed()
+    turn, request = mpi_turn(), None
+    try:
         with turn:
-            if request.Test():
-                return
-    Work(name, request, lambda _: None, timeout.total_seconds(), keep).wait()
+            request = group.begin(name, begin)
+        for _ in range(_AT_ONCE):
+            with turn:
+                if request.Test():
+                    return
+    except BaseException:  # perhaps an interrupt, and MPI goes on to use the buffers
+        if request is not None:
+            _dropped.append((request, keep))
+        raise
+    seconds = (timeout or group.timeout).total_seconds()
+    work = Work(name, request, lambda _: None, seconds, keep)
+    work._wait(seconds, _AT_ONCE)
+    work.wait()
 
 
 _awaited: list[tuple[Work, Future, float | None]] = []  # with the deadline of each

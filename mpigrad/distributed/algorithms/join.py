@@ -20,7 +20,7 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """What a rank without input does for one object; override either method."""
+    """What a rank without input does for one object; override one or both methods, which do nothing here."""
 
     def main_hook(self) -> None:
         """Take part in the collectives of one iteration of the active ranks."""
@@ -68,9 +68,12 @@ class Joinable(ABC):
 class Join:
     """A context manager for loops of different lengths on the ranks of a group.
 
-    - `joinables`: objects with collectives, such as a `DistributedDataParallel` and a `ZeroRedundancyOptimizer`, in the order of
-      their collectives.
-    - `throw_on_early_termination`: raise an error on all ranks as soon as one of them has no more input.
+    Args:
+        joinables: objects with collectives, such as a `DistributedDataParallel` and a `ZeroRedundancyOptimizer`, in the order of
+            their collectives. All belong to one process group.
+        enable: False switches the context manager off, for loops of equal length: the announcements cost a collective each.
+        throw_on_early_termination: raise an error on all ranks as soon as one of them has no more input.
+        kwargs: passed to `join_hook` of each object.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad import nn, optim
@@ -115,6 +118,7 @@ class Join:
         last = True
         while _sum(0, self._device, self._group):
             if self._throws:
+                # The active ranks wait for this second sum in `notify_join_context`; a positive one makes them raise as well.
                 _sum(1, self._device, self._group)
                 raise RuntimeError(f"Rank {get_rank(self._group)} exhausted all inputs.")
             for hook in self._hooks:

@@ -25,8 +25,13 @@ def as_group(given: Any) -> ProcessGroup:
 class ProcessGrid:
     """The ranks of a process group, arranged in a Cartesian grid (MPI_Cart); the last dimension varies fastest.
 
-    `shape` has the number of ranks along each dimension; MPI chooses those given as 0. `periodic` says which dimensions are
-    closed to a ring: one bool, or one for each dimension. All ranks of the group construct the grid together.
+    All ranks of the group construct the grid together.
+
+    Args:
+        shape: the number of ranks along each dimension; MPI chooses those given as 0.
+        periodic: which dimensions are closed to a ring, so that the first and the last rank are neighbours: one bool, or one for
+            each dimension.
+        group: a process group, or another grid; by default all ranks.
 
     >>> import mpigrad.distributed as dist
     >>> from mpigrad.distributed.domain import ProcessGrid

@@ -2,8 +2,8 @@
 
 The exchange is two nodes of the graph. `_Start` copies the block into the middle of the result and starts the messages, `_Wait`
 waits for them and fills the halo. Their adjoints are `_WaitAdjoint` and `_StartAdjoint`: the gradient of the halo travels to the
-owners of its elements, who add it. So work between start and wait overlaps with messages in both directions, and derivatives of
-any order are exchanges again.
+ranks that own its elements, which add it to their own. So work between start and wait overlaps with messages in both passes, and
+derivatives of any order are exchanges again.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class _Side:
         return (0, *((-1,) if self.before else ()), *((1,) if self.after else ()))
 
     def inside(self, n: int) -> slice:
+        """The slice of the result in which the block lies; `n` is the length of the block, here and below."""
         return slice(self.before, self.before + n)
 
     def halo(self, step: int, n: int) -> slice:
@@ -55,8 +56,10 @@ class _Side:
 class _Halo:
     """The linear operator from a block to the block with its halo, and its transpose.
 
-    A part of a halo is named by its direction, e.g. (0, -1). `ours` are the parts of this rank's halo, each with the rank that
-    owns its elements; `theirs` the parts of other ranks' halos that this rank owns, each with the rank that needs it.
+    A part of a halo is named by its direction from the block, one step (-1, 0 or 1) for each dimension, e.g. (0, -1). `ours` are
+    the parts of this rank's halo, each with the rank that owns its elements. `theirs` are the parts of other ranks' halos whose
+    elements this rank owns, each with the rank that needs it. `missing` are the corners that are not exchanged, `pads` the
+    dimensions in which the block is at an end of the grid.
     """
 
     def __init__(self, grid: ProcessGrid, sides: list[_Side], corners: bool) -> None:
@@ -75,6 +78,7 @@ class _Halo:
 
     def index(self, slices: Sequence[slice]) -> Index:
         """An index of arrays that selects slices along the halo's dimensions."""
+        # Axes are negative, so the index is made from the back: `...` stands for the dimensions in front.
         found: list[Any] = [slice(None)] * -min(side.axis for side in self.sides)
         for side, each in zip(self.sides, slices):
             found[side.axis] = each
@@ -111,6 +115,7 @@ class _Halo:
                 made[at] = block
             for way in self.missing:
                 made[self.halo(way, lengths)] = 0
+            # One dimension after the other, over the whole width of the result: so corners repeat elements in both dimensions.
             for side in self.pads:
                 for to, of in self._ends(side, made.shape[side.axis]):
                     made[to] = value if of is None else made[of]
@@ -156,7 +161,7 @@ class _Halo:
         if all(of is None for _, of in pairs):
             return g  # no block that is sent or kept contains constants
         g = g.copy()
-        for side in reversed(self.pads):
+        for side in reversed(self.pads):  # the transpose of `finish` undoes its steps in reverse order
             for to, of in reversed(self._ends(side, g.shape[side.axis])):
                 if of is not None:
                     part = g[to]
@@ -187,15 +192,14 @@ def _number(way: tuple[int, ...]) -> int:
 
 # -- nodes of the graph ------------------------------------------------------------------------------------------------
 class _Crossing:
-    """State that the two nodes of one exchange share: the messages, and the state of the adjoint exchange during a backward pass.
-    """
+    """What the two nodes of one exchange share: the messages, and the `_Crossing` of the adjoint exchange in a backward pass."""
 
     __slots__ = ("adjoint", "messages")
     messages: Messages
     adjoint: _Crossing
 
     def arrived(self) -> list[tuple[Any, Any]]:
-        """Wait for the messages and drop them, since nodes live longer."""
+        """Wait for the messages and drop them, since the nodes, and so this object, live until the backward pass."""
         found = self.messages.wait()
         del self.messages
         return found
@@ -279,12 +283,18 @@ def halo_exchange(
 ) -> Any:
     """The block `x` of this rank, surrounded by `width` elements of the neighbouring blocks.
 
-    `dims` are the dimensions of `x` that the grid cuts, by default its last ones; others (fields, batches) are exchanged whole.
-    `width` is one number, or for each dimension of the grid a number or a pair (before, after). Rings are closed; beyond other
-    ends of the grid, `boundary` says what the halo has, as the modes of `nn.functional.pad`: "constant" (`value`), "reflect" or
-    "replicate", one for all dimensions or one each. Without `corners`, only blocks that share a face exchange messages, and
-    the halo's corners are 0. With `async_op`, returns a `HaloExchange` at once: compute what needs no halo, then call its
-    `wait()`. All ranks of the grid must call this, and their backward passes run the adjoint exchange, in the same order.
+    All ranks of the grid must call this, and their backward passes run the adjoint exchange, in the same order.
+
+    Args:
+        x: the block. It may have more dimensions than the grid, such as fields or batches; these are exchanged whole.
+        width: one number, or for each dimension of the grid a number or a pair (before, after).
+        grid: the `ProcessGrid` on which the blocks are.
+        dims: the dimensions of `x` that the grid cuts, by default the last ones.
+        boundary: what the halo has beyond the ends of the grid in dimensions that are not periodic: "constant" (`value`),
+            "reflect" or "replicate", as the modes of `nn.functional.pad`; one for all dimensions of the grid, or one for each.
+        value: the constant of "constant".
+        corners: if False, only blocks that share a face exchange messages, and the corners of the halo are 0.
+        async_op: return a `HaloExchange` at once: compute what needs no halo, then call its `wait()`.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed.domain import ProcessGrid, halo_exchange
@@ -339,7 +349,10 @@ def _widths(width: Any, count: int) -> list[tuple[int, int]]:
 
 
 def _check_block(side: _Side, x: Tensor, halo: _Halo) -> None:
-    """Raise a ValueError if the block is too short for the halos of its neighbours; they get an empty message, and raise too."""
+    """Raise a ValueError if the block is too short for the halos of its neighbours.
+
+    The neighbours get an empty message, so that they raise an error too, instead of waiting until the timeout.
+    """
     n, widest = x.shape[side.axis], max(side.before, side.after)
     reflected = side.mode == "reflect" and (side.first and side.before >= n or side.last and side.after >= n)
     if n >= widest and not reflected:

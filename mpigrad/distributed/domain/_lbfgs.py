@@ -18,8 +18,9 @@ from ._grid import as_group
 class LBFGS(LocalLBFGS):
     """`mpigrad.optim.LBFGS` for parameters that are distributed over the ranks of a grid or group.
 
-    Scalar products and norms are those of the whole vector. All ranks call `step` together; the closure returns the loss of all
-    ranks.
+    Each rank passes its blocks as `params`; the other arguments are those of `mpigrad.optim.LBFGS`, and `group` is a grid or a
+    process group (default: all ranks). Scalar products and norms are those of the whole vector. All ranks call `step` together;
+    the closure returns the loss of all ranks, which is the same number on each.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed import domain

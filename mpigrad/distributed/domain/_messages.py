@@ -22,7 +22,7 @@ from .._process_group.finish_on_streams import finish_on_streams
 from .._process_group.groups import ProcessGroup
 from .._process_group.work import Work
 
-_TAGS = 20000  # above those that programs are likely to use on the same group
+_TAGS = 20000  # the first tag: above those that programs are likely to use in the same group
 _dropped: list[Work] = []  # not waited for, so MPI may still use their buffers
 
 
@@ -44,7 +44,10 @@ class Incoming(NamedTuple):
 
 
 class Messages:
-    """The messages of a started exchange. `like` is an array with the dtype and device of all blocks."""
+    """The messages of a started exchange, called `name` in errors. `like` is an array with the dtype and device of all blocks.
+
+    Blocks that this rank sends to itself, as on a ring of one rank, are passed on without a message.
+    """
 
     def __init__(
         self, name: str, group: ProcessGroup, sends: Sequence[Outgoing], receives: Sequence[Incoming], like: Any
@@ -104,7 +107,11 @@ def _on_device(buffer: Any, like: Any) -> Any:
 
 
 class _Together:
-    """Several MPI requests that `Work` tests as one. The first ones receive; `sizes` has their bytes and their ranks."""
+    """Several MPI requests that `Work` tests as one.
+
+    The first requests are the receives; `sizes` has the number of bytes and the sender of each. `watched` requests belong to a
+    group that survives deaths, and can only be tested one by one.
+    """
 
     def __init__(self, name: str, requests: list[Any], sizes: list[tuple[int, int]], watched: bool) -> None:
         self._name, self._requests, self._sizes, self._watched = name, requests, sizes, watched

@@ -53,7 +53,10 @@ def norm(x: Tensor, p: float = 2.0, group: Any = None) -> Tensor:
     found, sizes = as_group(group), x.abs()
     if p == float("inf"):
         return _largest(sizes, found)
-    return sum(sizes * sizes if p == 2 else sizes**p, found) ** (1 / p)
+    total = sum(sizes * sizes if p == 2 else sizes**p, found)
+    # The root has no derivative at 0; as in PyTorch, the gradient is then 0.
+    nothing = total.detach() == 0
+    return (total.masked_fill(nothing, 1) ** (1 / p)).masked_fill(nothing, 0)
 
 
 def _largest(sizes: Tensor, group: ProcessGroup) -> Tensor:

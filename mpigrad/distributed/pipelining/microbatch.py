@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from mpigrad._ops.shape.joining import cat
@@ -9,7 +10,7 @@ from mpigrad._tensor import Tensor
 
 
 class TensorChunkSpec:
-    """The dimension along which an argument is cut.
+    """Says along which dimension a schedule cuts an argument into micro-batches.
 
     >>> from mpigrad.distributed.pipelining.microbatch import TensorChunkSpec
     >>> str(TensorChunkSpec(1))
@@ -36,8 +37,12 @@ class TensorChunkSpec:
         return {name: TensorChunkSpec(dim) for name, dim in chunk_dims.items()}
 
 
+class _Replicate:
+    """Says that each micro-batch gets an argument whole, though it is a tensor."""
+
+
 def split_tensor(tensor: Tensor, dim: int, chunks: int) -> list[Tensor]:
-    """The micro-batches of one tensor."""
+    """Cut a tensor into `chunks` micro-batches along a dimension; their lengths differ by at most one."""
     if tensor.shape[dim] < chunks:
         raise RuntimeError(f"a batch of {tensor.shape[dim]} along dimension {dim} cannot be cut into {chunks} micro-batches")
     return list(tensor.tensor_split(chunks, dim=dim))
@@ -50,7 +55,10 @@ def split_args_kwargs_into_chunks(
     args_chunk_spec: tuple[Any, ...] | None = None,
     kwargs_chunk_spec: dict[str, Any] | None = None,
 ) -> tuple[list[tuple[Any, ...]], list[dict[str, Any]]]:
-    """Cut arguments into micro-batches: tensors along their first dimension, or as specified; all get other arguments whole."""
+    """Cut arguments into micro-batches: tensors, also those in containers, along their first dimension, or as specified.
+
+    Each micro-batch gets arguments that are not tensors whole. Returns the positional and the keyword arguments of each.
+    """
     kwargs = kwargs or {}
     specs = args_chunk_spec or (None,) * len(args)
     if len(specs) != len(args):
@@ -63,19 +71,39 @@ def split_args_kwargs_into_chunks(
     )
 
 
-def _chunks(value: Any, spec: TensorChunkSpec | None, chunks: int) -> list[Any]:
-    if not isinstance(value, Tensor):
+def _chunks(value: Any, spec: Any, chunks: int) -> list[Any]:
+    """The shares of the micro-batches in an argument, which may be a container; `spec` has the same structure, or is None."""
+    if isinstance(value, dict):
+        named = {name: _chunks(each, None if spec is None else spec[name], chunks) for name, each in value.items()}
+        return [_like(value, {name: column[at] for name, column in named.items()}) for at in range(chunks)]
+    if isinstance(value, (tuple, list)):
+        specs = (None,) * len(value) if spec is None else spec
+        return [_like(value, items) for items in zip(*map(_chunks, value, specs, [chunks] * len(value)))] or [value] * chunks
+    if not isinstance(value, Tensor) or spec is _Replicate or isinstance(spec, _Replicate):
         return [value] * chunks
     return split_tensor(value, 0 if spec is None else spec.split_dim, chunks)
 
 
+def _like(given: Any, items: Any) -> Any:
+    """A container of the type of `given` with these items."""
+    if isinstance(given, dict):
+        made = copy.copy(given)
+        made.update(items)
+        return made
+    return type(given)(*items) if hasattr(given, "_fields") else type(given)(items)
+
+
 def merge_chunks(chunks: list[Any], chunk_spec: Any = None) -> Any:
-    """Join the outputs of micro-batches: tensors along their first dimension, or as specified; scalars become a vector."""
+    """Join the outputs of micro-batches: tensors along their first dimension, or as specified; scalars become a vector.
+
+    Containers are joined item by item. Of other values, the one of the first micro-batch is returned.
+    """
     if isinstance(chunks[0], (tuple, list)):
         specs = chunk_spec or (None,) * len(chunks[0])
-        return type(chunks[0])(merge_chunks(list(column), spec) for column, spec in zip(zip(*chunks), specs))
+        return _like(chunks[0], [merge_chunks(list(column), spec) for column, spec in zip(zip(*chunks), specs)])
     if isinstance(chunks[0], dict):
-        return {name: merge_chunks([each[name] for each in chunks], (chunk_spec or {}).get(name)) for name in chunks[0]}
+        named = {name: merge_chunks([each[name] for each in chunks], (chunk_spec or {}).get(name)) for name in chunks[0]}
+        return _like(chunks[0], named)
     if not isinstance(chunks[0], Tensor):
         return chunks[0]
     if not chunks[0].ndim:

@@ -26,59 +26,76 @@ _NUMBERS = itertools.count()
 
 
 class Mail:
-    """Tensors that have arrived for stages of this worker, by kind, stage and micro-batch."""
+    """Tensors that have arrived for the stage of a pipeline on this worker.
+
+    A key has the number of the step, the kind (forward or backward), the index of the stage that receives, and the number of the
+    micro-batch. What arrives late from a step that has failed is dropped.
+    """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._arrived: dict[Any, list[Tensor | None]] = {}
-        self.error: str | None = None
+        self._lock = threading.Lock()
+        self._arrived: dict[Any, Future] = {}  # also of what is waited for
+        self._step = 0
+        self._failed: tuple[int, str] = (-1, "")
+
+    def begin(self, step: int) -> None:
+        """Forget what earlier steps have left."""
+        with self._lock:
+            self._step = step
+            self._arrived = {key: fut for key, fut in self._arrived.items() if key[0] >= step}
 
     def put(self, key: Any, tensors: list[Tensor | None]) -> None:
-        """Add what another stage has sent."""
-        with self._changed:
-            self._arrived[key] = tensors
-            self._changed.notify_all()
+        """Store what another stage has sent, and wake the thread that waits for it."""
+        with self._lock:
+            found = self._arrived.setdefault(key, Future()) if key[0] >= self._step else None
+        if found is not None and not found.done():
+            found.set_result(tensors)
 
-    def fail(self, error: str) -> None:
-        """End all waits."""
-        with self._changed:
-            self.error = error
-            self._changed.notify_all()
-
-    def clear(self) -> None:
-        """Forget the mail and the error of a step that failed."""
-        with self._changed:
-            self._arrived.clear()
-            self.error = None
+    def fail(self, step: int, error: str) -> None:
+        """End the waits of a step for other stages: they raise a RuntimeError with the text `error`."""
+        with self._lock:
+            self._failed = step, error
+            waiting = [fut for key, fut in self._arrived.items() if key[0] == step and not fut.done()]
+        for each in waiting:
+            each.set_exception(RuntimeError(error))
 
     def take(self, key: Any, deadline: float) -> list[Tensor | None]:
-        """Wait for what another stage sends; RuntimeError if a stage has failed or at the deadline."""
-        with self._changed:
-            while key not in self._arrived:
-                if self.error is not None:
-                    raise RuntimeError(self.error)
-                if not self._changed.wait(max(0.0, deadline - time.monotonic())) and time.monotonic() > deadline:
-                    raise RuntimeError(f"stage {key[1]} waited in vain for micro-batch {key[2]} of another stage")
-            return self._arrived.pop(key)
+        """Wait for what another stage sends; RuntimeError if a stage has failed, or at the deadline (of `time.monotonic`).
+
+        The wait is one of a future, so meanwhile the pool of this worker may run other calls, those of `_deliver` among them.
+        """
+        with self._lock:
+            if key not in self._arrived and self._failed[0] == key[0]:
+                raise RuntimeError(self._failed[1])
+            found = self._arrived.setdefault(key, Future())
+        found._block(deadline)
+        with self._lock:
+            self._arrived.pop(key, None)
+        if not found.done():
+            raise RuntimeError(f"stage {key[2]} did not get micro-batch {key[3]} of its neighbour in time")
+        return found.value()  # type: ignore[no-any-return]
 
 
 class RpcStage(PipelineStage):
-    """A stage on an RPC worker."""
+    """A stage on an RPC worker: `number` names its pipeline, `index` is its place in it, `mail` receives for it."""
 
     def __init__(self, module: Any, number: str, index: int, workers: Sequence[str], mail: Mail) -> None:
+        # The fields that `PipelineStage.__init__` would set. There is no process group, so it is not called.
         self.submod, self.stage_index, self.num_stages = module, index, len(workers)
         self.device, self.has_backward = Device("cpu"), False
         self.group_rank, self.group_size = index, len(workers)
         self._number, self._workers, self._mail = number, workers, mail
-        self.deadline = 0.0
+        self.step, self.deadline = 0, 0.0
         self.clear_runtime_states()
 
     def _send(self, kind: int, stage: int, chunk: int, tensors: list[Tensor | None]) -> None:
+        # Detached: each stage runs its own backward pass, so the graph must not cross workers.
         sent = [None if each is None else each.detach() for each in tensors]
-        self._sent.append(rpc.rpc_async(self._workers[stage], _deliver, args=(self._number, (kind, stage, chunk), sent)))
+        key = self.step, kind, stage, chunk
+        self._sent.append(rpc.rpc_async(self._workers[stage], _deliver, args=(self._number, key, sent)))
 
     def _receive(self, kind: int, chunk: int) -> list[Tensor | None]:
-        return self._mail.take((kind, self.stage_index, chunk), self.deadline)
+        return self._mail.take((self.step, kind, self.stage_index, chunk), self.deadline)
 
     def finish_sends(self) -> None:
         wait_all(self._sent)
@@ -102,16 +119,17 @@ _parts: dict[tuple[str, int], _Part] = {}  # by pipeline and stage, on the stage
 
 
 def _deliver(number: str, key: Any, tensors: list[Tensor | None]) -> None:
-    _parts[number, key[1]].mail.put(key, tensors)
+    _parts[number, key[2]].mail.put(key, tensors)
 
 
 def _make(number: str, index: int, *rest: Any) -> None:
     _parts[number, index] = _Part(number, index, *rest)
 
 
-def _step(number: str, index: int, seconds: float, trains: bool, args: Any, target: Any) -> Any:
+def _step(number: str, index: int, step: int, seconds: float, trains: bool, args: Any, target: Any) -> Any:
     part, losses = _parts[number, index], []  # type: ignore[var-annotated]
-    part.stage.deadline = time.monotonic() + seconds
+    part.mail.begin(step)
+    part.stage.step, part.stage.deadline = step, time.monotonic() + seconds
     run = part.schedule.step if trains else part.schedule.eval
     output = run(*args, target=target, losses=losses)
     return None if output is None else (output.detach(), [each.detach() for each in losses])
@@ -121,9 +139,9 @@ def _apply(number: str, index: int, function: Callable[..., Any], args: Any) -> 
     return function(_parts[number, index].module, *args)
 
 
-def _fail(number: str, index: int, error: str | None) -> None:
-    part = _parts[number, index]
-    part.mail.clear() if error is None else part.mail.fail(error)
+def _fail(number: str, index: int, step: int, error: str) -> None:
+    """End the waits of a stage in a step with an error."""
+    _parts[number, index].mail.fail(step, error)
 
 
 def _drop(number: str, index: int) -> None:
@@ -133,12 +151,17 @@ def _drop(number: str, index: int) -> None:
 class RemotePipeline:
     """A pipeline whose stages are on RPC workers.
 
-    - `stages`: for each stage the worker, the function or class that makes its module there, and its arguments. Different stages
-      are on different workers.
-    - `schedule`: `Schedule1F1B` or `ScheduleGPipe`.
+    `step` runs a batch through all stages and back. Gradients are then in `.grad` of the modules' parameters; `apply` calls a
+    function on each module, for example to update it.
 
-    `step` runs a batch through all stages and back. Gradients are in `.grad` of the modules; `apply` calls a function on each
-    module, for example to update it.
+    Args:
+        stages: for each stage the worker's name, the function or class that makes its module there, and the arguments of that
+            function. Different stages are on different workers.
+        n_microbatches: into how many micro-batches each batch is cut.
+        loss_fn: called with output and target of each micro-batch on the worker of the last stage. Without it, `step` runs
+            forwards only.
+        schedule: `Schedule1F1B` or `ScheduleGPipe`.
+        timeout: how many seconds a step may take.
 
     >>> import mpigrad, mpigrad.distributed.rpc as rpc
     >>> from mpigrad import nn
@@ -164,16 +187,20 @@ class RemotePipeline:
         if len(set(self.workers)) != len(self.workers):
             raise ValueError(f"stages of a RemotePipeline must be on different workers, got {self.workers}")
         self.timeout = timeout
-        self._number = f"{rpc.get_worker_info().name}:{next(_NUMBERS)}"
+        self._number, self._steps = f"{rpc.get_worker_info().name}:{next(_NUMBERS)}", 0
         rest = (n_microbatches, loss_fn)
         self._all(_make, lambda index: (self.workers, *stages[index][1:], schedule, *rest))
 
     def step(self, *args: Any, target: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
-        """Run a batch forwards and, with a loss function, backwards; returns the output and the losses of micro-batches."""
+        """Run a batch forwards and, with a loss function, backwards.
+
+        `args` go to the module of the first stage, `target` to the loss function. Returns the output of the last stage, and the
+        list of the losses of all micro-batches.
+        """
         return self._run(True, args, target)
 
     def eval(self, *args: Any, target: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
-        """Run a batch forwards only."""
+        """Run a batch forwards only; arguments and result are those of `step`."""
         return self._run(False, args, target)
 
     def apply(self, function: Callable[..., Any], *args: Any) -> list[Any]:
@@ -185,15 +212,19 @@ class RemotePipeline:
         self._all(_drop, lambda index: ())
 
     def _run(self, trains: bool, args: Any, target: Any) -> tuple[Tensor, list[Tensor]]:
-        last = len(self.workers) - 1
+        last, self._steps = len(self.workers) - 1, self._steps + 1
         found = self._all(
             _step,
-            lambda index: (self.timeout, trains, args if index == 0 else (), target if index == last else None),
+            lambda index: (self._steps, self.timeout, trains, args if index == 0 else (), target if index == last else None),
         )
         return found[-1]  # type: ignore[no-any-return]
 
     def _all(self, function: Callable[..., Any], rest: Callable[[int], tuple[Any, ...]]) -> list[Any]:
-        """Call a function on the worker of each stage at the same time; the first error ends a step on all of them."""
+        """Call a function on the worker of each stage at the same time; the first error ends a step on all of them.
+
+        Its arguments are the name of the pipeline, the index of the stage, and `rest(index)`.
+        """
+        # Twice the time of a step: the stages' own waits end first, and their errors say what was missing.
         started: list[Future] = [
             rpc.rpc_async(worker, function, args=(self._number, index, *rest(index)), timeout=2 * self.timeout)
             for index, worker in enumerate(self.workers)
@@ -206,15 +237,14 @@ class RemotePipeline:
         try:
             return wait_all(started)
         except Exception:
-            for future in started:
+            for future in started:  # no stage may still run when the next step begins
                 _settled(future)
-            self._all(_fail, lambda index: (None,))
-            if failed:
+            if failed:  # `wait_all` may have raised the error of a stage that failed only because of the first one
                 started[failed[0]].wait()
             raise
 
     def _note(self, failed: list[int], index: int, done: Future) -> None:
-        """Tell all stages that one has failed, if it is the first."""
+        """Called when the call of the stage `index` is done: if it has failed, as the first one, tell all stages."""
         try:
             done.value()
         except Exception as error:
@@ -222,7 +252,7 @@ class RemotePipeline:
             if failed[0] == index:
                 text = f"stage {index} on {self.workers[index]} failed: {error}"
                 for other, worker in enumerate(self.workers):
-                    rpc.rpc_async(worker, _fail, args=(self._number, other, text))
+                    rpc.rpc_async(worker, _fail, args=(self._number, other, self._steps, text))
 
 
 def _settled(future: Future) -> None:

@@ -31,7 +31,7 @@ Order = list[Action]
 
 
 class _PipelineSchedule:
-    """Runs the actions of this rank. Subclasses say in which order."""
+    """Runs the actions of this rank in the order that `_order` of a subclass returns."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class _PipelineSchedule:
         self.n_local_stages = len(stages)
         if n_microbatches < 1:
             raise ValueError(f"n_microbatches must be at least 1, got {n_microbatches}")
+        # Stages are dealt out to the ranks in turn: rank 0 of 2 has the stages 0, 2, 4, ...
         expected = list(range(self.rank, stages[0].num_stages, self.pp_group_size))
         if [each.stage_index for each in stages] != expected:
             raise ValueError(
@@ -62,7 +63,7 @@ class _PipelineSchedule:
         self.pipeline_order: dict[int, Order] = {rank: self._order(rank) for rank in range(self.pp_group_size)}
 
     def _check(self) -> None:
-        """ValueError for numbers of micro-batches and stages that the schedule cannot have."""
+        """Raise a ValueError for numbers of micro-batches and stages that the schedule does not support."""
 
     def _order(self, rank: int) -> Order:
         raise NotImplementedError
@@ -78,8 +79,9 @@ class _PipelineSchedule:
     ) -> Any:
         """Run a whole batch: cut it into micro-batches, run them forwards and, with a loss function, backwards.
 
-        The rank of the first stage gives `args`, that of the last one `target`, which gets the outputs and the losses of
-        micro-batches in the list `losses`. Gradients are divided by the number of micro-batches if `scale_grads`.
+        All ranks call it. The rank of the first stage passes `args`, the inputs of the batch. The rank of the last stage passes
+        `target`, and a list `losses`, which gets the loss of each micro-batch; it returns the output of the batch, all other
+        ranks None. `loss_kwargs` are keyword arguments of the loss function, `kwargs` those of this rank's modules.
         """
         if self._has_backward and not is_grad_enabled():
             raise RuntimeError(
@@ -94,7 +96,7 @@ class _PipelineSchedule:
         return self._run(args_chunks, kwargs_chunks, targets, losses, return_outputs, loss_kwargs or {})
 
     def eval(self, *args: Any, target: Tensor | None = None, losses: list[Any] | None = None, **kwargs: Any) -> Any:
-        """Run a whole batch forwards only."""
+        """Run a whole batch forwards only; arguments and result are those of `step`."""
         before, self._has_backward = self._has_backward, False
         try:
             with no_grad():
@@ -152,6 +154,17 @@ class _SingleStage(_PipelineSchedule):
 class ScheduleGPipe(_SingleStage):
     """All micro-batches forwards, then all backwards. Keeps the activations of all micro-batches.
 
+    Args:
+        stage: this rank's `PipelineStage`.
+        n_microbatches: into how many micro-batches each batch is cut.
+        loss_fn: called with output and target of each micro-batch on the rank of the last stage. Without it, `step` runs
+            forwards only.
+        args_chunk_spec, kwargs_chunk_spec: along which dimension each argument is cut, as a `TensorChunkSpec` for each tensor, in
+            containers like those of the arguments; by default tensors are cut along dimension 0, and each micro-batch gets other
+            arguments whole.
+        output_merge_spec: along which dimension the outputs of micro-batches are joined; by default 0.
+        scale_grads: divide gradients by the number of micro-batches, as for a loss that is a mean over the batch.
+
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed.pipelining import PipelineStage, ScheduleGPipe
     >>> dist.init_process_group("mpi")
@@ -173,11 +186,14 @@ class ScheduleGPipe(_SingleStage):
 
 
 class Schedule1F1B(_SingleStage):
-    """One forward, one backward, in turn: keeps the activations of as many micro-batches as there are stages ahead."""
+    """After a few forwards, one backward and one forward in turn. The arguments are those of `ScheduleGPipe`.
+
+    Each rank keeps the activations of as many micro-batches as there are stages from its own to the last one.
+    """
 
     def _order(self, rank: int) -> Order:
         count = self._n_microbatches
-        ahead = min(count, self.pp_group_size - rank)
+        ahead = min(count, self.pp_group_size - rank)  # forwards that this rank can do before the first gradient arrives
         order = [Action(rank, "F", chunk) for chunk in range(ahead)]
         for chunk in range(count):
             order.append(Action(rank, "B", chunk))
@@ -187,9 +203,9 @@ class Schedule1F1B(_SingleStage):
 
 
 class ScheduleLoopedBFS(_PipelineSchedule):
-    """Several stages on each rank: all micro-batches through one stage, then through the next ("breadth first").
+    """Several stages on each rank: all micro-batches through one stage, then all through the next ("breadth first").
 
-    The arguments are those of `ScheduleGPipe`, with a list of stages.
+    The arguments are those of `ScheduleGPipe`, with a list of this rank's stages instead of one.
     """
 
     def _order(self, rank: int) -> Order:
@@ -200,12 +216,18 @@ class ScheduleLoopedBFS(_PipelineSchedule):
 
 
 class ScheduleInterleaved1F1B(_PipelineSchedule):
-    """Several stages on each rank, one forward and one backward in turn: a smaller bubble for more messages (arXiv 2104.04473).
+    """Several stages on each rank, one forward and one backward in turn (arXiv 2104.04473).
 
-    The arguments are those of `ScheduleGPipe`, with a list of stages.
+    Compared with `Schedule1F1B` the *bubble*, the share of time in which ranks wait, is smaller, and there are more messages.
+    The arguments are those of `ScheduleGPipe`, with a list of this rank's stages instead of one.
     """
 
     def _check(self) -> None:
+        if self._stages[0].num_stages % self.pp_group_size:
+            raise ValueError(
+                "Interleaved 1F1B requires the same number of stages on every rank, but there are "
+                f"{self._stages[0].num_stages} stages on {self.pp_group_size} ranks: the order would never end"
+            )
         self.number_of_rounds = max(1, self._n_microbatches // self.pp_group_size)
         self.microbatches_per_round = self._n_microbatches // self.number_of_rounds
         if self._n_microbatches % self.number_of_rounds:
@@ -221,6 +243,7 @@ class ScheduleInterleaved1F1B(_PipelineSchedule):
         counts: dict[str, Counter[int]] = {"F": Counter(), "B": Counter()}
 
         def action(kind: str, number: int) -> Action:
+            # A round takes `per_round` micro-batches through all stages of this rank, backwards from the last stage.
             at = number // per_round % local
             stage = (at if kind == "F" else local - 1 - at) * ranks + rank
             counts[kind][stage] += 1
@@ -235,7 +258,10 @@ class ScheduleInterleaved1F1B(_PipelineSchedule):
 
 
 def bubble_fraction(order: dict[int, Order], num_stages: int) -> float:
-    """The part of the time in which ranks wait, if all actions take the same time and messages none.
+    """The share of the time in which ranks wait, if all actions take the same time and messages none.
+
+    `order` has the actions of each rank (`pipeline_order` of a schedule), `num_stages` counts the stages of all ranks. ValueError
+    if the order never ends, because ranks wait for each other.
 
     >>> bubble_fraction({0: [Action(0, "F", 0), Action(0, "B", 0)], 1: [Action(1, "F", 0), Action(1, "B", 0)]}, 2)
     0.5
@@ -257,7 +283,7 @@ def bubble_fraction(order: dict[int, Order], num_stages: int) -> float:
 
 
 def _needs(action: Action, num_stages: int) -> list[Action]:
-    """The actions that must have ended before."""
+    """The actions that must have ended before `action` can start."""
     stage, kind, chunk = action
     if kind == "F":
         return [Action(stage - 1, "F", chunk)] if stage else []

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mpigrad._array.device import device as Device
+from mpigrad._array.dtype import ALL, bfloat16
 from mpigrad._array.dtype import dtype as DType
 from mpigrad._core.tensor import wrap
 from mpigrad._graph.grad_mode import no_grad
@@ -22,16 +23,23 @@ from mpigrad.nn.modules.module import Module
 from .._process_group.groups import ProcessGroup, resolve
 from .._process_group.point_to_point import irecv, isend
 
-_HEADER = 64  # numbers
-_TAGS = 1000
+_HEADER = 64  # numbers in the header of a message: its length is fixed, so that the receiver knows it
+_TAGS = 1000  # the first tag; programs usually use small ones for their own messages in the same group
 _FORWARD, _BACKWARD = 0, 1
+_DTYPES: tuple[DType, ...] = (*ALL, bfloat16)  # a header has the index of a type
 
 
 class PipelineStage:
-    """One stage of a pipeline: a module, its place among `num_stages`, and the group of ranks that have the stages, in turn.
+    """One stage of a pipeline, on this rank.
 
-    Shapes and types of what is passed on travel with it; `input_args`, `output_args` and the other examples that PyTorch
-    takes are not needed and are ignored.
+    Each message between stages carries the shapes and types of its tensors. So `input_args`, `output_args`, `output_grads` and
+    `input_grads`, from which PyTorch learns these, are ignored; so are `dw_builder` and `get_mesh`.
+
+    Args:
+        submodule: the part of the model.
+        stage_index, num_stages: its place in the pipeline, from 0 on, and the number of all stages.
+        device: where the tensors from other stages are put.
+        group: the process group of the pipeline, by default all ranks. Rank r of a group of n has the stages r, r + n, ...
     """
 
     def __init__(
@@ -73,7 +81,7 @@ class PipelineStage:
         return self.stage_index == self.num_stages - 1
 
     def clear_runtime_states(self) -> None:
-        """Forget all micro-batches."""
+        """Drop the activations and messages of all micro-batches."""
         self._inputs: dict[int, list[Tensor]] = {}
         self._outputs: dict[int, list[Tensor]] = {}
         self.output_chunks: list[Any] = []
@@ -86,11 +94,15 @@ class PipelineStage:
         return stage % self.group_size
 
     def _tag(self, kind: int, stage: int, chunk: int) -> int:
-        """The tag of a message that `stage` receives. Tags are reused, in the same order on both ends."""
+        """The tag of a message that `stage` receives.
+
+        MPI's tags are limited, so they repeat after 64 micro-batches and 256 stages. Both ends use them in the same order, and
+        MPI keeps the order of messages with the same tag.
+        """
         return _TAGS + ((chunk % 64) * 256 + stage % 256) * 2 + kind
 
     def _send(self, kind: int, stage: int, chunk: int, tensors: list[Tensor | None]) -> None:
-        local = self._local.get(stage)
+        local = self._local.get(stage)  # a stage of the same rank needs no message
         if local is not None:
             local._arrived[kind, chunk] = [None if each is None else each.detach() for each in tensors]
             return
@@ -113,16 +125,20 @@ class PipelineStage:
         return made  # type: ignore[return-value]
 
     def finish_sends(self) -> None:
-        """Wait until all messages have left."""
+        """Wait until all messages of this stage have been sent."""
         for work in self._sent:
             _wait(work)
         self._sent.clear()
 
     # -- micro-batches -----------------------------------------------------------------------------------------------
     def forward_one_chunk(self, chunk: int, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-        """Run the module on a micro-batch, and pass the result on."""
+        """Run the module on micro-batch number `chunk` (from 0), start sending its output to the next stage, and return it.
+
+        `args` are the inputs of the first stage; the others receive theirs. `kwargs` are for the module of this stage.
+        """
         given: list[Any] = list(args) if self.is_first else list(self._receive(_FORWARD, chunk))
         if not self.is_first and self.has_backward:
+            # Leaves here: their gradients are sent back to the stage before. Integers have none.
             given = [each.requires_grad_() if each.is_floating_point() or each.is_complex() else each for each in given]
         output = self.submod(*given, **(kwargs or {}))
         outputs = list(output) if isinstance(output, (tuple, list)) else [output]
@@ -137,7 +153,10 @@ class PipelineStage:
         return output
 
     def backward_one_chunk(self, chunk: int, loss: Tensor | None = None) -> None:
-        """Run the backward pass of a micro-batch, and pass the gradients of the inputs on."""
+        """Run the backward pass of a micro-batch, and send the gradients of its inputs to the stage before.
+
+        `loss` is for the last stage only; the others receive the gradients of their outputs.
+        """
         given, outputs = self._inputs.pop(chunk), self._outputs.pop(chunk)
         if self.is_last:
             backward(loss)  # type: ignore[arg-type]
@@ -159,13 +178,14 @@ class PipelineStage:
 
 
 def _header(tensors: list[Tensor | None]) -> Tensor:
-    """Types and shapes of tensors as numbers: the count, then for each the type, the number of dimensions (-1: None), lengths."""
+    """Types and shapes of tensors as numbers: how many there are, then for each the index of its type, the number of its
+    dimensions (-1 for None), and their lengths."""
     numbers = [len(tensors)]
     for each in tensors:
-        numbers += [0, -1] if each is None else [ord(each._array.dtype.char), each.ndim, *each.shape]
+        numbers += [0, -1] if each is None else [_DTYPES.index(each.dtype), each.ndim, *each.shape]
     if len(numbers) > _HEADER:
         shapes = [None if each is None else tuple(each.shape) for each in tensors]
-        raise ValueError(f"stages may pass on tensors with {_HEADER} dimensions in all, got {shapes}")
+        raise ValueError(f"a stage passes on too many tensors: their shapes do not fit into {_HEADER} numbers: {shapes}")
     return wrap(np.array(numbers + [0] * (_HEADER - len(numbers)), np.int64))
 
 
@@ -173,9 +193,9 @@ def _metas(header: Tensor) -> list[tuple[DType, tuple[int, ...]] | None]:
     numbers = iter(header.tolist())
     found: list[tuple[DType, tuple[int, ...]] | None] = []
     for _ in range(next(numbers)):
-        char, ndim = next(numbers), next(numbers)
+        kind, ndim = next(numbers), next(numbers)
         shape = tuple(next(numbers) for _ in range(ndim))
-        found.append(None if ndim < 0 else (wrap(np.empty(0, chr(char))).dtype, shape))
+        found.append(None if ndim < 0 else (_DTYPES[kind], shape))
     return found
 
 

@@ -1,8 +1,8 @@
-"""The four maps between tensors that all ranks of a group have and tensors that are cut along their last dimension.
+"""The four maps between tensors that are equal on all ranks of a group and tensors that are cut along their last dimension.
 
-A gradient of a tensor that all ranks have is itself had by all of them: the ranks compute the same loss, once, together. (In
-`distributed.nn.functional` the ranks' losses are added.) So each map is the adjoint of another one here: `shared` of `total`,
-`gathered` of `own_part`.
+The ranks compute one loss together, and each has a copy of it. So if a tensor is equal on all ranks, its gradient is, too. (In
+`distributed.nn.functional`, in contrast, each rank has a loss of its own, and gradients are those of the sum of all losses.) With
+this convention each map is the adjoint of another one here: `shared` of `total`, and `gathered` of `own_part`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Shared(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:
         ctx.group = group
-        return wrap(x._array)
+        return wrap(x._array)  # the same memory, but a tensor with a gradient of its own
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -73,26 +73,26 @@ class _OwnPart(Function):
 
 
 def part_of(length: int, parts: int, at: int) -> tuple[int, int]:
-    """Start and end of a piece, as `Tensor.chunk` cuts."""
+    """The index at which the piece number `at` begins and the one after its end, if `length` elements are cut as by `chunk`."""
     step = -(-length // parts)
     return min(at * step, length), min((at + 1) * step, length)
 
 
 def shared(x: Tensor, group: ProcessGroup) -> Tensor:
-    """A tensor that all ranks have, for different work on each; its gradient is the sum of theirs."""
+    """Return `x`, which is equal on all ranks, for computations that differ; the backward pass adds up the ranks' gradients."""
     return _Shared.apply(x, group)
 
 
 def total(x: Tensor, group: ProcessGroup) -> Tensor:
-    """The sum over ranks, on every rank."""
+    """The sum of the ranks' tensors, on every rank."""
     return _Total.apply(x, group)
 
 
 def gathered(x: Tensor, group: ProcessGroup, length: int) -> Tensor:
-    """The pieces of all ranks, joined along the last dimension of this length."""
+    """The pieces of all ranks, joined along the last dimension, whose whole length is `length`."""
     return _Gathered.apply(x, group, length)
 
 
 def own_part(x: Tensor, group: ProcessGroup) -> Tensor:
-    """This rank's piece of the last dimension."""
+    """This rank's piece of `x`, which is equal on all ranks: a part of its last dimension."""
     return _OwnPart.apply(x, group)

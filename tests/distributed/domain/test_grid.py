@@ -95,6 +95,14 @@ def test_norms(group, p) -> None:
     assert np.allclose(host(mine._array), host(wanted._array)[layout.local], rtol=1e-10)
 
 
+@pytest.mark.parametrize("p", [1, 2, 3, float("inf")])
+def test_norms_of_nothing(group, p) -> None:
+    """The gradient at zero is zero, as PyTorch's, and not nan."""
+    x = mpigrad.zeros(2, requires_grad=True)
+    found = domain.norm(x, p)
+    assert found.item() == 0 and grad(found, x)[0].tolist() == [0, 0]
+
+
 def test_sum_and_scalar_product(group) -> None:
     whole, other = array((6, 5), 0, True), array((6, 5), 1, True)
     layout = ProcessGrid((0, 0)).layout(whole.shape)

@@ -202,6 +202,50 @@ def test_first_and_second_derivative_against_differences(group, name: str) -> No
 
 
 @pytest.mark.mpi(min_size=2)
+@pytest.mark.parametrize("name", LINEAR)
+def test_ranks_whose_arrays_have_different_layouts(group, name: str) -> None:
+    """On odd ranks the tensor and its gradient are not contiguous, and must be copied for MPI: the ranks go different ways."""
+    here = dist.group.WORLD
+    start = drawn((rows_of(here), 3), mpigrad.float64, seed=group.rank)
+    x, y = (start.clone().requires_grad_() for _ in range(2))
+    strided = y.t().contiguous().t() if group.rank % 2 else y
+    made, wanted = LINEAR[name](here, strided), LINEAR[name](here, x)
+    assert np.array_equal(made.detach().numpy(), wanted.detach().numpy())
+    grad = drawn(tuple(made.shape), mpigrad.float64, seed=100 + group.rank)
+    wanted.backward(grad)
+    made.backward(mpigrad.stack([grad, grad], -1)[..., 0] if group.rank % 2 else grad)
+    assert np.array_equal(x.grad.numpy(), y.grad.numpy())
+
+
+@pytest.mark.mpi(min_size=1)
+@pytest.mark.parametrize("dtype", [mpigrad.bool, mpigrad.int8, mpigrad.int64, mpigrad.float16, mpigrad.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", [(), (0,), (4, 3)], ids=str)
+def test_elements_of_every_type_are_moved(group, dtype: mpigrad.dtype, shape: tuple[int, ...]) -> None:
+    size, rank = group.world_size, group.rank
+    here = [(mpigrad.arange(12.0).reshape(4, 3) % (3 + each)).to(dtype) for each in range(size)]
+    parts = [each if shape == (4, 3) else each[0, 0] if shape == () else each[:0, 0] for each in here]
+    wanted = [each.tolist() for each in parts]
+    mine = parts[rank]
+    assert [each.tolist() for each in F.all_gather(mine)] == wanted
+    assert [each.tolist() for each in F.gather(mine, size - 1)] == wanted or rank != size - 1
+    assert F.broadcast(mine, size - 1).tolist() == wanted[-1]
+    assert F.scatter(parts, 0).tolist() == wanted[rank]
+    assert [each.tolist() for each in F.all_to_all([mine] * size, [mine] * size)] == wanted
+    made = F.all_to_all_single(mpigrad.stack(parts), mpigrad.stack([mine] * size))
+    assert made.dtype is dtype and made.tolist() == wanted
+
+
+@pytest.mark.mpi(min_size=2)
+def test_results_without_a_gradient(group) -> None:
+    """Only one of the results is used, a different one on each rank, and on the last rank none: all ranks run the adjoint."""
+    x = mpigrad.full((2,), 1.0 + group.rank, requires_grad=True)
+    made, size = F.all_gather(x * 2), group.world_size
+    loss = x.sum() * 0 if group.rank == size - 1 else made[group.rank].sum()
+    (loss + (F.all_gather(x)[0] * 0).sum() + made[0].sum() * 0).backward()
+    assert x.grad.tolist() == [0.0 if group.rank == size - 1 else 2.0] * 2
+
+
+@pytest.mark.mpi(min_size=2)
 def test_second_derivative_through_a_message(group) -> None:
     """The gradient of a receive's buffer is zero; below it, the second pass finds the send of the first one. The second loss of
     the first sender is joined with the token again."""
@@ -250,6 +294,29 @@ def test_sparse_tensors_are_summed(group) -> None:
     assert made.is_sparse and made.to_dense()[3].item() >= 2.0 * group.world_size
     (made.to_dense() * mpigrad.arange(20.0)).sum().backward()
     assert values.grad.tolist() == [group.rank * group.world_size, 3.0 * group.world_size]
+
+
+@pytest.mark.mpi(min_size=2)
+def test_gathered_tensors_can_be_changed_in_place(group) -> None:
+    size = group.world_size
+    x = mpigrad.tensor(group.rank + 1.0, requires_grad=True)
+    made = F.all_gather(x)
+    made[0].mul_(3)
+    made[1].add_(1)
+    assert [each.item() for each in made] == [3.0, 3.0, *(each + 1.0 for each in range(2, size))]
+    sum(made).backward()
+    assert x.grad.item() == size * (3.0 if group.rank == 0 else 1.0)
+
+
+@pytest.mark.mpi(min_size=1)
+@pytest.mark.parametrize("shape", [(4, 0), (0, 3), (), (4,)], ids=str)
+def test_shapes_of_empty_tensors(group, shape: tuple[int, ...]) -> None:
+    size, x = group.world_size, mpigrad.ones(shape)
+    whole = mpigrad.cat([x.reshape(1) if not shape else x] * size)
+    assert functional.all_gather_single(x, 0, None).shape == whole.shape
+    for dim in range(len(shape)):
+        given = mpigrad.cat([x] * size, dim)
+        assert functional.reduce_scatter_single(given, "sum", dim, None).shape == x.shape
 
 
 @pytest.mark.mpi(min_size=2)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from datetime import timedelta
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
@@ -18,7 +20,12 @@ from mpigrad.distributed.pipelining import (
     ScheduleInterleaved1F1B,
     ScheduleLoopedBFS,
 )
-from mpigrad.distributed.pipelining.microbatch import TensorChunkSpec, merge_chunks, split_args_kwargs_into_chunks
+from mpigrad.distributed.pipelining.microbatch import (
+    TensorChunkSpec,
+    _Replicate,
+    merge_chunks,
+    split_args_kwargs_into_chunks,
+)
 from mpigrad.distributed.pipelining.schedules import Action, bubble_fraction
 from mpigrad.nn import functional as F
 
@@ -95,6 +102,31 @@ def test_micro_batches() -> None:
         split_args_kwargs_into_chunks((mpigrad.ones(2),), None, 3)
 
 
+class Pair(NamedTuple):
+    one: mpigrad.Tensor
+    other: mpigrad.Tensor
+
+
+def test_micro_batches_of_containers() -> None:
+    """Tensors in containers are cut, too; as a whole with `_Replicate`."""
+    x = mpigrad.arange(4)
+    (args, _) = split_args_kwargs_into_chunks(([x, "s"], Pair(x, x), {"a": x}), None, 2)
+    pair = args[1][1]
+    assert args[1][0][0].tolist() == pair.other.tolist() == args[1][2]["a"].tolist() == [2, 3]
+    assert args[0][0][1] == "s" and type(pair) is Pair
+    args, kwargs = split_args_kwargs_into_chunks(
+        ([x, x],), {"k": {"b": mpigrad.ones(1, 2)}}, 2, ([TensorChunkSpec(0), _Replicate],), {"k": {"b": TensorChunkSpec(1)}}
+    )
+    assert args[1][0][0].tolist() == [2, 3] and args[1][0][1] is x and kwargs[0]["k"]["b"].tolist() == [[1.0]]
+    joined = merge_chunks([OrderedDict(p=Pair(x, x)), OrderedDict(p=Pair(x, x))])
+    assert type(joined) is OrderedDict and joined["p"].one.tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
+
+
+def test_interleaved_stages_are_equally_many_on_all_ranks() -> None:
+    with pytest.raises(ValueError, match="same number of stages on every rank, but there are 3 stages on 2 ranks"):
+        ScheduleInterleaved1F1B([SimpleNamespace(stage_index=i, num_stages=3, group_size=2, group_rank=0) for i in (0, 2)], 4)
+
+
 class Part(nn.Module):
     """A stage that passes on two tensors, one of integers."""
 
@@ -165,6 +197,23 @@ def test_losses_and_gradients_of_one_process(group, kind, chunks) -> None:
     assert (result_of_eval is not None) == (group.rank == ranks - 1)
     with pytest.raises(RuntimeError, match="Please call eval"), mpigrad.no_grad():
         schedule.step(*given)
+
+
+@pytest.mark.mpi(min_size=2)
+@pytest.mark.host
+@pytest.mark.parametrize("kind", ["bfloat16", "float16", "complex128"])
+def test_types_that_pass_from_stage_to_stage(group, kind: str) -> None:
+    ranks, chosen = group.world_size, getattr(mpigrad, kind)
+    mpigrad.manual_seed(0)
+    layers = [nn.Linear(3, 3).to(chosen) for _ in range(ranks)]
+    x = mpigrad.ones(4, 3).to(chosen)
+    wanted = nn.Sequential(*layers)(x)
+    grads = mpigrad.autograd.grad(wanted.abs().sum(), layers[group.rank].weight)
+    stage = PipelineStage(layers[group.rank], group.rank, ranks, "cpu")
+    schedule = ScheduleGPipe(stage, 2, loss_fn=lambda output, _: output.abs().sum(), scale_grads=False)
+    found = schedule.step(*([x] if group.rank == 0 else []), target=x if group.rank == ranks - 1 else None)
+    assert found is None or found.dtype is chosen and mpigrad.allclose(found, wanted, rtol=1e-2)
+    assert mpigrad.allclose(layers[group.rank].weight.grad, grads[0], rtol=0.05, atol=0.05)
 
 
 @pytest.mark.mpi(min_size=1)

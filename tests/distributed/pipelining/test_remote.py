@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import mpigrad
 from mpigrad import nn
 from mpigrad.distributed.pipelining import RemotePipeline, Schedule1F1B, ScheduleGPipe
+from mpigrad.distributed.pipelining.remote import Mail
 from mpigrad.nn import functional as F
 
 ROWS, CHUNKS = 12, 4
@@ -65,6 +67,37 @@ def test_losses_and_gradients_of_one_process(rpc_world, schedule) -> None:
     shown, _ = pipeline.eval(x, target=target)
     assert np.allclose(shown.numpy(), alone(x).detach().numpy(), atol=1e-6)
     pipeline.close()
+
+
+@pytest.mark.mpi(min_size=2)
+@pytest.mark.host
+@pytest.mark.rpc(num_worker_threads=1)
+def test_one_thread_is_enough(rpc_world) -> None:
+    """A stage that waits for another one leaves its thread to the call that brings what it waits for."""
+    if rpc_world.rank == 0:
+        stages = [(rpc_world.worker(rank), make_stage, (rank,)) for rank in range(rpc_world.world_size)]
+        pipeline, (x, target) = RemotePipeline(stages, CHUNKS, F.mse_loss, timeout=15.0), _data()
+        assert pipeline.step(x, target=target)[0].shape == x.shape
+        pipeline.close()
+
+
+def test_mail_of_a_failed_step_is_dropped() -> None:
+    mail, soon = Mail(), time.monotonic() + 0.01
+    mail.begin(1)
+    mail.put((1, 0, 0, 0), [mpigrad.ones(1)])
+    mail.put((2, 0, 0, 0), [mpigrad.zeros(1)])  # another worker is ahead
+    mail.begin(2)
+    mail.put((1, 0, 0, 1), [mpigrad.ones(1)])
+    mail.fail(1, "an old error")
+    (found,) = mail.take((2, 0, 0, 0), soon)
+    assert found.item() == 0
+    with pytest.raises(RuntimeError, match="stage 0 did not get micro-batch 1"):
+        mail.take((2, 0, 0, 1), soon)
+    mail.fail(2, "a stage failed")
+    with pytest.raises(RuntimeError, match="a stage failed"):
+        mail.take((2, 0, 0, 1), soon)
+    mail.begin(3)
+    assert mail._arrived == {}
 
 
 @pytest.mark.mpi(min_size=2)

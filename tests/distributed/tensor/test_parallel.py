@@ -69,6 +69,59 @@ def test_outputs_and_gradients_are_those_of_the_whole(group) -> None:
         assert mpigrad.allclose(parameter.grad, grad), name
 
 
+@pytest.mark.parametrize("style", [RowwiseParallel, lambda: ColwiseParallel(output_layouts=Replicate())], ids=["rows", "columns"])
+@pytest.mark.parametrize("options", [{"padding_idx": 5}, {"sparse": True}], ids=str)
+def test_options_of_an_embedding(group, style, options) -> None:
+    mpigrad.manual_seed(0)
+    whole, cut = nn.Embedding(7, 7, **options), nn.Embedding(7, 7, **options)
+    with mpigrad.no_grad():
+        whole.weight[0] = float("inf")  # a row that is not looked up does not affect others
+    cut.load_state_dict(whole.state_dict())
+    parallelize_module(cut, init_device_mesh("cpu", (group.world_size,)), style())
+    dim = 0 if style is RowwiseParallel else 1
+    start, stop = part_of(7, group.world_size, group.rank)
+    ids = mpigrad.tensor([5, 1, 5, 6])
+    wanted, found = whole(ids), cut(ids)
+    assert mpigrad.allclose(found, wanted)
+    (wanted**2).sum().backward()
+    (found**2).sum().backward()
+    both = [each.grad.to_dense() if each.grad.is_sparse else each.grad for each in (whole.weight, cut.weight)]
+    assert mpigrad.allclose(both[1], both[0].narrow(dim, start, stop - start))
+    for wrong in (-1, 7):
+        with pytest.raises(IndexError):
+            cut(mpigrad.tensor([wrong]))
+
+
+def test_weights_are_those_of_one_rank(group) -> None:
+    mesh, last = init_device_mesh("cpu", (group.world_size,)), group.world_size - 1
+    for source, value in ((0, 0.0), (last, float(last)), (None, float(group.rank))):
+        layers = [nn.Linear(8, 8), nn.Linear(8, 8)]
+        with mpigrad.no_grad():
+            for each in (p for layer in layers for p in layer.parameters()):
+                each.fill_(group.rank)
+        model = parallelize_module(
+            nn.Sequential(*layers), mesh, {"0": ColwiseParallel(), "[1]": RowwiseParallel()}, src_data_rank=source
+        )
+        assert all((each == value).all() for each in model.parameters()), source
+
+
+def test_all_ranks_refuse_too_many_pieces(group) -> None:
+    length = group.world_size + 1  # four ranks would have 2, 2, 1 and 0 elements
+    layer, mesh = nn.Linear(length, length), init_device_mesh("cpu", (group.world_size,))
+    if part_of(length, group.world_size, group.world_size - 1)[0] < length:
+        parallelize_module(layer, mesh, ColwiseParallel())
+    else:
+        with pytest.raises(ValueError, match="cannot be cut into"):
+            parallelize_module(layer, mesh, ColwiseParallel())
+
+
+def test_a_wildcard_stands_for_one_name(group) -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+    parallelize_module(model, init_device_mesh("cpu", (group.world_size,)), {"*": ColwiseParallel(output_layouts=Replicate())})
+    assert model(mpigrad.ones(1, 8)).shape == (1, 8)
+    assert all(each.weight.shape[0] <= -(-8 // group.world_size) for each in model)
+
+
 def test_input_that_every_rank_has_is_cut(group) -> None:
     mpigrad.manual_seed(0)
     layer = nn.Linear(7, 3).double()
@@ -99,8 +152,18 @@ def test_meshes(group) -> None:
 
 def test_wrong_plans(group) -> None:
     mesh = init_device_mesh("cpu", (group.world_size,))
-    with pytest.raises(ValueError, match="'deep', which is not a submodule"):
-        parallelize_module(Net(), mesh, {"deep": ColwiseParallel()})
+    with pytest.warns(UserWarning, match=r"key 'up\.deep' could not be resolved: no submodule matching token 'deep'"):
+        parallelize_module(Net(), mesh, {"up.deep": ColwiseParallel()})
+    with pytest.warns(UserWarning, match="No parallelize_plan is provided"):
+        parallelize_module(Net(), mesh)
+    with pytest.raises(RuntimeError, match="No device mesh"):
+        parallelize_module(Net(), None, PLAN)
+    with pytest.raises(TypeError, match="Expect Union"):
+        parallelize_module(Net(), mesh, [ColwiseParallel()])
+    with pytest.raises(NotImplementedError, match="max_norm"):
+        parallelize_module(nn.Embedding(8, 4, max_norm=1.0), mesh, RowwiseParallel())
+    with pytest.raises(NotImplementedError, match="scale_grad_by_freq"):
+        parallelize_module(nn.Embedding(8, 4, scale_grad_by_freq=True), mesh, RowwiseParallel())
     with pytest.raises(NotImplementedError, match="supports nn.Linear and nn.Embedding, got Tanh"):
         parallelize_module(nn.Tanh(), mesh, ColwiseParallel())
     with pytest.raises(ValueError, match="supports the layouts"):

@@ -23,14 +23,14 @@ Hook = Callable[[Any, GradBucket], Future]
 def _averaged(group: Any, tensor: Tensor) -> Future:
     """A Future of the average of a tensor over the ranks, in its memory."""
     group = world() if group is None else group
-    tensor._array[...] = tensor._array / group.size()
+    tensor._array[...] = tensor._array / group.size()  # before the sum, which could overflow in half precision
     work = all_reduce(tensor, group=group, async_op=True)
     assert work is not None
     return work.get_future().then(lambda fut: fut.value()[0])
 
 
 def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average the bucket over all ranks, as `DistributedDataParallel` does without a hook."""
+    """Average the bucket over the ranks of `process_group` (None: all), as `DistributedDataParallel` does without a hook."""
     return _averaged(process_group, bucket.buffer())
 
 

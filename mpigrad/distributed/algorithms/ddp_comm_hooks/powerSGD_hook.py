@@ -25,10 +25,17 @@ __all__ = ["PowerSGDState", "powerSGD_hook"]
 class PowerSGDState:
     """The state of `powerSGD_hook`: its settings, and the tensors that it keeps between steps.
 
-    - `matrix_approximation_rank`: the number of columns of the thin matrices.
-    - `start_powerSGD_iter`: the first steps average whole gradients.
-    - `min_compression_rate`: a parameter is compressed only if that saves this factor.
-    - `use_error_feedback`, `warm_start`: add what was left out to the next gradient; begin with the last step's Q.
+    Args:
+        process_group: the group whose ranks average their gradients; None for all ranks.
+        matrix_approximation_rank: the number of columns r of the thin matrices P and Q (see the module's docstring).
+        start_powerSGD_iter: the number of first steps in which whole gradients are averaged.
+        min_compression_rate: a gradient is compressed only if the thin matrices have fewer elements by this factor.
+        use_error_feedback: add what the compression left out to the gradient of the next step.
+        warm_start: begin with the matrix Q of the last step instead of a random one.
+        orthogonalization_epsilon: added to all elements before columns are made orthonormal, against columns of zeros.
+        random_seed: of the random matrices Q, the same on all ranks.
+
+    The other arguments are accepted as in PyTorch, without effect.
     """
 
     def __init__(
@@ -76,25 +83,28 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
     given = flat.copy()
     whole, matrices = _divided(state, bucket)
     for each in whole:
-        each /= size
+        each[...] = each / size
         all_reduce(wrap(each), group=group)
-    qs = _start(state, index, matrices)
-    ps = [m @ q for m, q in zip(matrices, qs)]
+    wide = [m.astype(np.result_type(m.dtype, "f4"), copy=False) for m in matrices]  # NumPy has no QR of half precision
+    qs = _start(state, index, wide)
+    ps = [m @ q for m, q in zip(wide, qs)]
     _average(ps, group)
     ps = [_orthonormal(p, state.orthogonalization_epsilon) for p in ps]
-    qs = [m.T @ p for m, p in zip(matrices, ps)]
+    qs = [m.T @ p for m, p in zip(wide, ps)]
     own = [q.copy() for q in qs]
     _average(qs, group)
     if state.warm_start:
         state.q_memory_dict[index] = qs
     if state.use_error_feedback:
+        # What is left out on this rank: its gradient minus its own part of the approximation.
         left = given
         for view, part in zip(bucket.gradients(), _parts(left, bucket)):
             if any(np.shares_memory(view._array, w) for w in whole):
                 part[...] = 0
         for m, p, q in zip(matrices, ps, own):
+            # `m` is a view of the flat bucket: its address says where its elements are in `left`.
             place = (m.__array_interface__["data"][0] - flat.__array_interface__["data"][0]) // flat.itemsize
-            left[place : place + m.size] -= (p @ q.T).reshape(-1)
+            left[place : place + m.size] = left[place : place + m.size] - (p @ q.T).reshape(-1)
         state.error_dict[index] = left
     for m, p, q in zip(matrices, ps, qs):
         m[...] = p @ q.T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fnmatch import fnmatch
 from functools import partial
 from typing import Any
@@ -15,12 +16,19 @@ from mpigrad.nn.modules.sparse import Embedding
 from mpigrad.nn.parameter import Parameter
 
 from ..._process_group.groups import ProcessGroup
+from ..._process_group.states import copy_from
 from .._mappings import gathered, own_part, part_of, shared, total
 from .._placements import Replicate, Shard
 
 
 class ParallelStyle:
-    """How a module is cut over the ranks of a mesh."""
+    """How a module is cut over the ranks of a mesh.
+
+    Args:
+        input_layouts, output_layouts: whether the module's input and output are whole on every rank (`Replicate()`) or cut along
+            their last dimension (`Shard(-1)`). The defaults are those of the subclass.
+        use_local_output: must be True: outputs are plain tensors, since there are no `DTensor`s.
+    """
 
     _default_input: Any
     _default_output: Any
@@ -34,57 +42,74 @@ class ParallelStyle:
         if not use_local_output:
             raise ValueError("use_local_output=False gives DTensors, which are not offered")
 
-    def _apply(self, module: Module, group: ProcessGroup) -> None:
+    def _apply(self, module: Module, group: ProcessGroup, source: int | None) -> None:
+        """Cut a module; `source` is the rank of the group whose weights count, None for each rank's own."""
         raise NotImplementedError
 
 
 class ColwiseParallel(ParallelStyle):
-    """Each rank has some of the outputs of a `Linear`, or some of the columns of an `Embedding`. Inputs are on every rank."""
+    """Each rank has some of the outputs of a `Linear`, or some of the columns of an `Embedding`.
+
+    Inputs are whole on every rank; outputs stay cut, unless `output_layouts=Replicate()` gathers them on every rank.
+    """
 
     _default_input, _default_output = Replicate(), Shard(-1)
 
-    def _apply(self, module: Module, group: ProcessGroup) -> None:
+    def _apply(self, module: Module, group: ProcessGroup, source: int | None) -> None:
         if self.input_layouts != Replicate():
             raise ValueError("ColwiseParallel needs its input on every rank: input_layouts=Replicate()")
         if isinstance(module, Linear):
             length, kind = module.out_features, _column_linear
-            _cut(module, "weight", 0, group)
-            _cut(module, "bias", 0, group)
+            _cut(module, {"weight": 0, "bias": 0}, group, source)
         else:
             length, kind = module.embedding_dim, _column_embedding  # type: ignore[assignment]
-            _cut(module, "weight", 1, group)
+            _cut(module, {"weight": 1}, group, source)
         whole = length if self.output_layouts == Replicate() else None
         module.forward = partial(kind, module, group, whole)  # type: ignore[method-assign]
 
 
 class RowwiseParallel(ParallelStyle):
-    """Each rank has some of the inputs of a `Linear`, or some of the rows of an `Embedding`; the ranks' outputs are added."""
+    """Each rank has some of the inputs of a `Linear`, or some of the rows of an `Embedding`.
+
+    The input of a `Linear` is cut already, as `ColwiseParallel` leaves it; with `input_layouts=Replicate()` each rank takes its
+    part of a whole input. The outputs of all ranks are added, and the sum is on every rank.
+    """
 
     _default_input, _default_output = Shard(-1), Replicate()
 
-    def _apply(self, module: Module, group: ProcessGroup) -> None:
+    def _apply(self, module: Module, group: ProcessGroup, source: int | None) -> None:
         if self.output_layouts != Replicate():
             raise ValueError("RowwiseParallel gives its output to every rank: output_layouts=Replicate()")
         if isinstance(module, Linear):
-            _cut(module, "weight", 1, group)
+            _cut(module, {"weight": 1, "bias": None}, group, source)
             module.forward = partial(_row_linear, module, group, self.input_layouts == Replicate())  # type: ignore[method-assign]
         else:
+            if module.scale_grad_by_freq:
+                raise NotImplementedError("RowwiseParallel does not support an Embedding with scale_grad_by_freq=True")
             module._rows = part_of(module.num_embeddings, group.size(), group.rank())
-            _cut(module, "weight", 0, group)
+            _cut(module, {"weight": 0}, group, source)
             module.forward = partial(_row_embedding, module, group)  # type: ignore[method-assign]
 
 
-def _cut(module: Module, name: str, dim: int, group: ProcessGroup) -> None:
-    """Replace a parameter by this rank's piece of it."""
-    whole = getattr(module, name)
-    if whole is None:
-        return
-    start, stop = part_of(whole.shape[dim], group.size(), group.rank())
-    if start == stop:
-        raise ValueError(f"a {name} of {whole.shape[dim]} along dimension {dim} cannot be cut into {group.size()} pieces")
-    with no_grad():
-        piece = whole.detach().narrow(dim, start, stop - start).clone()
-    setattr(module, name, Parameter(piece, requires_grad=whole.requires_grad))
+def _cut(module: Any, dims: dict[str, int | None], group: ProcessGroup, source: int | None) -> None:
+    """Replace parameters by this rank's pieces along the dimensions `dims`; None: the parameter stays whole."""
+    if getattr(module, "max_norm", None) is not None:
+        raise NotImplementedError("an Embedding with max_norm cannot be cut: it would change rows that other ranks have, too")
+    whole = {name: each for name in dims if (each := getattr(module, name)) is not None}
+    for name, each in whole.items():
+        dim = dims[name]
+        start, stop = (0, 1) if dim is None else part_of(each.shape[dim], group.size(), group.size() - 1)
+        if start == stop:  # the last piece is the shortest one, so all ranks raise this
+            raise ValueError(f"a {name} of {each.shape[dim]} along dimension {dim} cannot be cut into {group.size()} pieces")
+    if source is not None:
+        copy_from(source, list(whole.values()), group)
+    for name, each in whole.items():
+        dim = dims[name]
+        if dim is not None:
+            start, stop = part_of(each.shape[dim], group.size(), group.rank())
+            with no_grad():
+                piece = each.detach().narrow(dim, start, stop - start).clone()
+            setattr(module, name, Parameter(piece, requires_grad=each.requires_grad))
 
 
 def _column_linear(module: Any, group: ProcessGroup, whole: int | None, x: Tensor) -> Tensor:
@@ -93,29 +118,36 @@ def _column_linear(module: Any, group: ProcessGroup, whole: int | None, x: Tenso
 
 
 def _row_linear(module: Any, group: ProcessGroup, cut: bool, x: Tensor) -> Tensor:
+    # The bias is added once, after the sum over the ranks.
     out = total(F.linear(own_part(x, group) if cut else x, module.weight), group)
     return out if module.bias is None else out + module.bias
 
 
 def _column_embedding(module: Any, group: ProcessGroup, whole: int | None, ids: Tensor) -> Tensor:
-    out = F.embedding(ids, module.weight)
+    out = F.embedding(
+        ids, module.weight, module.padding_idx, scale_grad_by_freq=module.scale_grad_by_freq, sparse=module.sparse
+    )
     return out if whole is None else gathered(out, group, whole)
 
 
 def _row_embedding(module: Any, group: ProcessGroup, ids: Tensor) -> Tensor:
     start, stop = module._rows
-    here = (ids >= start) & (ids < stop)
-    found = F.embedding((ids - start) * here, module.weight)
-    return total(found * here.unsqueeze(-1).to(found.dtype), group)
+    # Rows of other ranks: row 0, replaced by zeros below. Indices that no rank has stay out of range, which is an error.
+    elsewhere = (ids >= 0) & (ids < start) | (ids >= stop) & (ids < module.num_embeddings)
+    padding = module.padding_idx
+    own_padding = padding - start if padding is not None and start <= padding < stop else None
+    found = F.embedding((ids - start).masked_fill(elsewhere, 0), module.weight, own_padding, sparse=module.sparse)
+    return total(found.masked_fill(elsewhere.unsqueeze(-1), 0), group)
 
 
 def parallelize_module(
     module: Module, device_mesh: Any = None, parallelize_plan: Any = None, *, src_data_rank: int | None = 0
 ) -> Module:
-    """Cut a module over the ranks of a mesh of one dimension, in place.
+    """Cut a module over the ranks of a mesh of one dimension, in place; returns the module.
 
-    The plan is a style, or a dict from names of submodules (with wildcards: "layers.*.linear1") to styles. All ranks must have
-    the same weights before; nothing is sent.
+    `parallelize_plan` is a style for the module itself, or a dict from names of submodules (with wildcards: "layers.*.linear1")
+    to styles. Pieces are those of the weights of rank `src_data_rank` of the mesh; with None, each rank keeps its piece of its
+    own weights, and nothing is sent.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad import nn
@@ -128,21 +160,40 @@ def parallelize_module(
     (2, 4)
     >>> dist.destroy_process_group()
     """
-    group = device_mesh.get_group()
-    plan = parallelize_plan if isinstance(parallelize_plan, dict) else {"": parallelize_plan}
-    for pattern, style in plan.items():
-        for each in _chosen(module, pattern):
-            if not isinstance(each, (Linear, Embedding)):
-                name = type(style).__name__
-                raise NotImplementedError(f"{name} supports nn.Linear and nn.Embedding, got {type(each).__name__}")
-            style._apply(each, group)
+    if device_mesh is None:
+        raise RuntimeError("No device mesh is currently active!")
+    if parallelize_plan is None:
+        warnings.warn(
+            "No parallelize_plan is provided and auto-parallel is not supported at the moment, so this parallelize_module call "
+            "will do nothing.",
+            stacklevel=2,
+        )
+    elif isinstance(parallelize_plan, dict):
+        for path, style in parallelize_plan.items():
+            for each in _chosen(module, path):
+                parallelize_module(each, device_mesh, style, src_data_rank=src_data_rank)
+    elif not isinstance(parallelize_plan, ParallelStyle):
+        raise TypeError(
+            f"Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, {type(parallelize_plan)} found!"
+        )
+    elif isinstance(module, (Linear, Embedding)):
+        parallelize_plan._apply(module, device_mesh.get_group(), src_data_rank)
+    else:
+        name = type(parallelize_plan).__name__
+        raise NotImplementedError(f"{name} supports nn.Linear and nn.Embedding, got {type(module).__name__}")
     return module
 
 
-def _chosen(module: Module, pattern: str) -> list[Module]:
-    """The submodules that a name of the plan stands for."""
-    named = dict(module.named_modules())
-    found = [each for name, each in named.items() if fnmatch(name, pattern) and name.count(".") == pattern.count(".")]
-    if not found:
-        raise ValueError(f"the plan names {pattern!r}, which is not a submodule: {sorted(named)}")
+def _chosen(module: Module, path: str) -> list[Module]:
+    """The submodules whose path matches; a wildcard stands for names between two dots, and "" for the module itself."""
+    found = [module]
+    for name in path.split(".") if path else ():
+        above, found = found, [each for one in found for child, each in one.named_children() if fnmatch(child, name)]
+        if not found:
+            warnings.warn(
+                f"Parallelize plan key '{path}' could not be resolved: no submodule matching token '{name}' in module "
+                f"{above[0]}, skipping this plan entry.",
+                stacklevel=3,
+            )
+            break
     return found
