@@ -71,7 +71,7 @@ class Generator:
             return _packed(self._seed, self._offset)
 
     def _first_state(self) -> Tensor:
-        """The state at the beginning of the current stream."""
+        """The state just after the last seeding: that of a generator which has given no numbers yet."""
         return _packed(self._seed, 0)
 
     def set_state(self, new_state: Tensor) -> None:

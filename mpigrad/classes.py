@@ -1,4 +1,4 @@
-"""PyTorch's `torch.classes`: classes that annotations in scripted code name. Only the profiler's block exists here."""
+"""PyTorch's `torch.classes`: classes that annotations in scripted code name. There is only that of the profiler's blocks."""
 
 from __future__ import annotations
 

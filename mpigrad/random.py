@@ -49,7 +49,10 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextlib.contextmanager
 def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """A context manager that restores the states of the default generators at the end of the block."""
+    """A context manager that restores the states of the default generators of all devices at the end of the block.
+
+    `devices` and `device_type` have no effect; with `enabled=False` nothing is restored.
+    """
     if not enabled:
         yield
         return

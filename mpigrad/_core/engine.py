@@ -154,7 +154,7 @@ _RUNNING = _Running()
 
 
 def current_task() -> GraphTask | None:
-    """The pass that this thread is running; hooks use it."""
+    """The pass that this thread is running, for hooks; None outside of a pass."""
     return _RUNNING.task
 
 
@@ -269,8 +269,11 @@ class GraphTask:
             self._run(False)
 
     def _run(self, gpus: bool) -> None:
-        """The loop. `node` and `grad` hold one ready node, the last made of those that became ready in this step: in a chain it
-        runs next without going through the queue."""
+        """The loop of a pass; `gpus` says whether gradients may be on GPUs.
+
+        `node` and `grad` hold one ready node, the one recorded last of those that became ready in this step: in a chain it runs
+        next without going through the queue.
+        """
         ready, buffers, dependencies = self.ready, self.buffers, self.dependencies
         needed, captures = self.needed, self.captures
         take = buffers.pop

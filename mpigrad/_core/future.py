@@ -15,7 +15,6 @@ Invariants
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import threading
@@ -206,6 +205,8 @@ class Future:
 
     def __await__(self) -> Generator[Any, None, Any]:
         if not self._state:
+            import asyncio  # late: it loads 30 modules, which the caller has if it awaits
+
             loop = asyncio.get_running_loop()
             ready = loop.create_future()
 

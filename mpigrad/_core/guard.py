@@ -142,7 +142,7 @@ def interrupted() -> bool:
 
 
 def deliver() -> int:
-    """Run the handlers of noted signals now; they may raise."""
+    """Run the handlers of noted signals now; they may raise. Returns 0 (compiled, -2 stands for an exception)."""
     global _depth
     if not _noted or thread_id() != _main:
         return 0

@@ -276,7 +276,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes below, each with the index of its output."""
+        """The nodes below, each with the index of its output; None for inputs that need no gradient."""
         return tuple((None, 0) if edge is None or edge[0].__class__ is DiscardGrad else edge for edge in self.edges)
 
     @property

@@ -45,7 +45,7 @@ class GuestTensor(TensorBase):
 
 
 def guest(adapter: Any, tensor: Any, array: Any, description: bytes, requires: bool) -> GuestTensor:
-    """Create a stand-in for a tensor of another framework."""
+    """Create a stand-in for a tensor of another framework; `requires` says whether it requires a gradient there."""
     made = GuestTensor.__new__(GuestTensor)
     made.adapter, made.tensor, made.description = adapter, tensor, description
     made._array = array

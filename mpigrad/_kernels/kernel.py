@@ -55,7 +55,8 @@ class Kernel:
     together: bool = False  # the threads of a block synchronise
 
     def __post_init__(self) -> None:
-        if self.name in KERNELS:
+        former = KERNELS.get(self.name)
+        if former is not None and former.body != self.body:  # the same one if an import was interrupted and is repeated
             raise AssertionError(f"kernel {self.name!r} is defined twice")
         KERNELS[self.name] = self
 

@@ -36,8 +36,11 @@ template <class How, class A> INLINE A joined_by_one(A mine, i64, A *) { return 
 
 
 def _arguments(kernel: Kernel) -> list[tuple[str, str]]:
-    """For each parameter of a kernel: letters that say what the host passes ("r" an array that is read, "w" one that is written,
-    "i", "u", "d" a number; "" for nothing), and the C expression for the parameter. A table of arrays takes six arguments."""
+    """For each parameter of a kernel: letters that say what the host passes, and the C expression for the parameter.
+
+    "r" is an array that is read, "w" one that is written, "s" the size of a table's arrays, "i" a signed and "u" an unsigned
+    integer, "d" a double, "" nothing. A table of arrays takes six arguments.
+    """
     made, at = [], 0
     for kind, name in zip(kernel.types(), (each.strip().rpartition(" ")[2] for each in kernel.parameters.split(","))):
         if "Table" in kind:

@@ -1,7 +1,8 @@
 """Steps of optimizers: SGD, Adam (AdamW) and Adagrad, on one array at a time or on many in one launch.
 
-The NumPy counterparts work in place without allocation: `room(like, slot)` provides scratch arrays. They take the same settings
-as their kernels, in the same order.
+In all of them `p` is the parameter and `g` its gradient. The NumPy counterparts work in place without allocation: `room(like,
+slot)` provides scratch arrays, whose content is lost when the same slot is used again. They take the same settings as their
+kernels, in the same order.
 """
 
 from __future__ import annotations

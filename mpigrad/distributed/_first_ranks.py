@@ -24,7 +24,10 @@ def refuse(what: str, size: int, rank: int) -> None:
 
 
 def meet_first(parent: Any, size: int, user: int) -> FirstRanks:
-    """Start to meet, or continue after an interrupt or a deadline with the messages that were already exchanged."""
+    """Start a `FirstRanks`, or return the one that an interrupt or a deadline has ended early, to go on with it.
+
+    `user` is FOR_RPC or FOR_GROUPS.
+    """
     key = mpi()._handleof(parent), size, user
     if key not in _begun:
         _begun[key] = FirstRanks(parent, size, user)
@@ -32,7 +35,10 @@ def meet_first(parent: Any, size: int, user: int) -> FirstRanks:
 
 
 class FirstRanks:
-    """A request like MPI's: `Test` makes progress, and returns True when `comm` exists. Call it in `mpi_turn`."""
+    """The meeting of the first `size` ranks of `parent`, as a request like MPI's.
+
+    `Test`, which is called in `mpi_turn`, makes progress and returns True when `comm`, the new communicator, exists.
+    """
 
     def __init__(self, parent: Any, size: int, user: int) -> None:
         MPI = mpi()

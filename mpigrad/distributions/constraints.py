@@ -112,7 +112,7 @@ class _IntegerInterval(_Interval):
 
 
 class _Independent(Constraint):
-    """A constraint on vectors: every element must satisfy another constraint."""
+    """A constraint on events, the last `reinterpreted_batch_ndims` dimensions: every element must satisfy another one."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims

@@ -21,7 +21,7 @@ Out = Tensor | None
 
 
 def _factor(norm: str | None, forward: bool, count: int) -> float:
-    """The normalisation factor of a transform."""
+    """The normalisation factor of a transform, forward or inverse, of `count` elements."""
     if norm not in (None, "backward", "forward", "ortho"):
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
     if norm == "ortho":
@@ -89,7 +89,7 @@ def _both_ways(
 def _half(
     name: str, input: Tensor, dims: tuple[int, ...], lengths: list[int], norm: Any, forward: bool, out: Out
 ) -> Tensor:
-    """The transform from real numbers to half of the spectrum; the inverse direction conjugates."""
+    """The transform from real numbers to half of the spectrum. If not `forward`, the inverse transform: it conjugates."""
     x = _resized(_checked(name, input, real=True), dims, lengths)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")

@@ -21,7 +21,7 @@ class ProcessContext:
         self.processes = list(processes)
 
     def pids(self) -> list[int | None]:
-        """Process ids of the ranks on all hosts; waits until all have started."""
+        """Process ids of the ranks on all hosts; waits until all have started. None for a rank that never started."""
         return [process.pid for process in self.processes]
 
     @property

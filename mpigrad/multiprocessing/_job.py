@@ -69,7 +69,7 @@ class StartedJob:
         return self._pids
 
     def pid(self, rank: int) -> int | None:
-        """The process id of a rank on any host; waits until the rank has started."""
+        """The process id of a rank on any host; waits until the rank has started. None if the job ended before that."""
         while rank not in self.pids() and self.process.poll() is None:  # each rank writes a mark when it starts
             time.sleep(0.01)
         return self._pids.get(rank)
@@ -104,7 +104,7 @@ class StartedJob:
             self._codes[error.error_index] = getattr(error, "exit_code", 1)
 
     def error(self) -> ProcessException | None:
-        """The error of the rank that failed first."""
+        """The error of the rank that failed first; None if none has failed."""
         if not self.process.returncode:
             return None
         for rank, failure in marks(self.directory, "failure").items():  # the oldest one: later ones may follow from it

@@ -36,8 +36,8 @@ def assert_close(
     """Raise an AssertionError unless `actual` is close to `expected`; the message says where and by how much they differ.
 
     Both may be tensors, numbers, or containers of them. Elements are close if they differ by at most `atol + rtol * |expected|`;
-    the default tolerances are PyTorch's for the dtype. `equal_nan` makes nans equal; `check_device`, `check_dtype` and
-    `check_layout` also compare these properties; `msg` replaces the message.
+    the default tolerances are PyTorch's for the dtype. `equal_nan` makes nans equal; `check_device`, `check_dtype`,
+    `check_layout` and `check_stride` also compare these properties; `msg` replaces the message.
 
     >>> import mpigrad
     >>> mpigrad.testing.assert_close(mpigrad.ones(2) / 3, mpigrad.full((2,), 1 / 3))
@@ -45,16 +45,22 @@ def assert_close(
     if (rtol is None) != (atol is None):
         missing = "rtol" if rtol is None else "atol"
         raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
-    checks = {"device": check_device, "dtype": check_dtype, "layout": check_layout}
+    checks = {"device": check_device, "dtype": check_dtype, "layout": check_layout, "stride": check_stride}
     problem = _compare(actual, expected, rtol, atol, equal_nan, checks, "")
     if problem:
         raise AssertionError(msg(problem) if callable(msg) else msg or problem)
 
 
-def _compare(actual: Any, expected: Any, rtol: Any, atol: Any, nan: bool, checks: dict[str, bool], at: str) -> str:
+def _compare(actual: Any, expected: Any, rtol: Any, atol: Any, nan: bool, checks: dict[str, bool], place: str) -> str:
+    at = f"\n\nThe failure occurred for item {place}" if place else ""
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         if actual.keys() != expected.keys():
-            return f"The keys of the mappings do not match: {sorted(map(str, actual))} and {sorted(map(str, expected))}{at}"
+            missing = sorted(map(repr, expected.keys() - actual.keys()))
+            more = sorted(map(repr, actual.keys() - expected.keys()))
+            return (
+                f"The keys of the mappings do not match:\nMissing keys in the actual mapping: [{', '.join(missing)}]\n"
+                f"Additional keys in the actual mapping: [{', '.join(more)}]{at}"
+            )
         pairs: list[Any] = [(key, actual[key], expected[key]) for key in expected]
     elif _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
@@ -63,31 +69,33 @@ def _compare(actual: Any, expected: Any, rtol: Any, atol: Any, nan: bool, checks
     else:
         return _compare_one(actual, expected, rtol, atol, nan, checks, at)
     for key, a, b in pairs:
-        problem = _compare(a, b, rtol, atol, nan, checks, f"\n\nThe failure occurred for item [{key!r}]")
+        problem = _compare(a, b, rtol, atol, nan, checks, f"{place}[{key!r}]")
         if problem:
             return problem
     return ""
 
 
 def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 def _compare_one(actual: Any, expected: Any, rtol: Any, atol: Any, nan: bool, checks: dict[str, bool], at: str) -> str:
-    tensors = isinstance(actual, Tensor), isinstance(expected, Tensor)
-    if tensors == (True, True):
-        problem = _attributes(actual, expected, checks, at)
-        return problem or _elements("Tensor-likes", actual, expected, rtol, atol, nan, at)
-    if (
-        any(tensors)
-        or type(actual) is not type(expected)
-        and not all(isinstance(x, (int, float)) for x in (actual, expected))
-    ):
-        raise TypeError(
-            f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.{at}"
-        )
-    if isinstance(actual, (bool, str)) or actual is None:  # strings too, which PyTorch does not support
+    both = (actual, expected)
+    if all(isinstance(each, np.ndarray) for each in both):
+        both = (wrap(actual), wrap(expected))
+    if all(isinstance(each, Tensor) for each in both):
+        return _attributes(*both, checks, at) or _elements("Tensor-likes", *both, rtol, atol, nan, at)
+    if actual is None or expected is None:
+        return "" if actual is expected else f"None mismatch: {actual} is not {expected}{at}"
+    if all(isinstance(each, (bool, np.bool_)) for each in both):
+        return "" if bool(actual) is bool(expected) else f"Booleans mismatch: {bool(actual)} is not {bool(expected)}{at}"
+    if type(actual) is type(expected) and isinstance(actual, (str, bytes)):  # which PyTorch does not support
         return "" if actual == expected else f"{actual!r} is not equal to {expected!r}{at}"
+    if not all(isinstance(each, (int, float, complex, np.number, np.bool_)) for each in both):
+        raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.{at}")
+    actual, expected = (each.item() if isinstance(each, np.generic) else each for each in both)
+    if checks["dtype"] and type(actual) is not type(expected):
+        return f"The (d)types do not match: {type(actual)} != {type(expected)}.{at}"
     first, second = (wrap(np.asarray(each)) for each in (actual, expected))
     return _elements("Scalars", first, second, rtol, atol, nan, at)
 
@@ -96,9 +104,12 @@ def _attributes(actual: Tensor, expected: Tensor, checks: dict[str, bool], at: s
     if tuple(actual.shape) != tuple(expected.shape):
         return f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}.{at}"
     for name, wanted in checks.items():
-        a, b = getattr(actual, name), getattr(expected, name)
-        if wanted and a != b:
-            return f"The values for attribute '{name}' do not match: {a} != {b}.{at}"
+        if not wanted or name == "stride" and (actual.is_sparse or expected.is_sparse):
+            continue
+        a, b = (each.stride() if name == "stride" else getattr(each, name) for each in (actual, expected))
+        if a != b:
+            shown = "stride()" if name == "stride" else name
+            return f"The values for attribute '{shown}' do not match: {a} != {b}.{at}"
     return ""
 
 
@@ -111,16 +122,19 @@ def _elements(what: str, actual: Tensor, expected: Tensor, rtol: Any, atol: Any,
     if rtol is None:
         rtol, atol = _tolerance(actual.dtype, expected.dtype)
     a, b = (_host(each) for each in (actual, expected))
-    close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=nan)
-    if close.all():
-        return ""
     exact = not rtol and not atol
+    whole = a.dtype.kind in "iub" and b.dtype.kind in "iub"
+    # `isclose` computes in float64, in which large integers are equal to their neighbours
+    close = a == b if exact and whole else np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=nan)
+    if np.all(close):
+        return ""
     title = f"{what if a.ndim else 'Scalars'} are not {'equal' if exact else 'close'}!"
     with np.errstate(all="ignore"):
-        away = np.where(close, 0, np.abs(a.astype(np.result_type(a, "f8")) - b))
-        if exact and a.dtype.kind in "iub":
-            away = away.astype("i8")
-        relative = np.where(close, 0, away / np.abs(b))
+        if exact and whole:
+            away = np.where(close, 0, np.maximum(a, b).astype("O") - np.minimum(a, b).astype("O"))
+        else:
+            away = np.where(close, 0, np.abs(a.astype(np.result_type(a, "f8")) - b))
+        relative = np.where(close, 0, away.astype(np.result_type(b, "f8") if b.dtype.kind == "f" else "f8") / np.abs(b))
     limits = ("", "") if exact else (f" (up to {atol} allowed)", f" (up to {rtol} allowed)")
     if not a.ndim:
         return (

@@ -12,8 +12,8 @@ if TYPE_CHECKING:  # they need pytest
 class World:
     """This rank and the others, as a test sees them: ranks, names of workers, and collective functions that cannot hang.
 
-    The fixtures `rpc_world` and `mpi_world` of the pytest plugin return it. `barrier` and `gather` use a separate channel, not
-    RPC, and raise an error if another rank's test has failed.
+    The fixtures `rpc_world` and `mpi_world` of the pytest plugin return it. `barrier` and `gather` use a separate MPI
+    communicator, not RPC, so they also work while RPC is not running; they raise an error if another rank's test has failed.
     """
 
     def __init__(self, channel: Channel | None, verdicts: JointVerdicts | None) -> None:
@@ -27,7 +27,7 @@ class World:
         return f"<World: rank {self.rank} of {self.world_size}>"
 
     def worker(self, rank: int) -> str:
-        """The name under which a rank is registered."""
+        """The name of the worker on a rank, as `rpc_world` starts it; ranks beyond the last one count from 0 again."""
         return f"worker{rank % self.world_size}"
 
     @property

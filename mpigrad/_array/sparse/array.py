@@ -285,7 +285,7 @@ def joined(a: SparseArray, b: SparseArray) -> SparseArray:
 
 
 def _places(a: SparseArray) -> int:
-    """The number of possible indices. A longer list has duplicates and is coalesced, or sums would grow forever."""
+    """The number of possible indices. If `a` has more, some occur twice; then sums are coalesced, as they would grow forever."""
     count = 1
     for length in a.sparse_shape:
         count *= length

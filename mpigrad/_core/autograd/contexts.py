@@ -5,7 +5,8 @@ in the context, those of recv functions are sent to the workers that sent the te
 autograd on one worker: contexts by id, running passes, pending releases. The interceptor records the tensors of every message,
 so that the graph crosses workers.
 
-Ids of contexts and messages have 64 bits, with the worker's id in the top 16, so that workers can number independently.
+Ids of contexts and messages have 64 bits, with the worker's id in the upper ones (`first_id` says which), so that workers can
+number independently.
 
 Release: the worker that leaves the context drops it and tells its known workers; each of these drops it too and tells its own
 known workers, except the one that told it. Every such message is acknowledged, and counted until then.
@@ -368,7 +369,10 @@ class Container:
         return found
 
     def drop(self, context_id: int, floor: int = 0) -> DistAutogradContext | None:
-        """Remove a context for good, and record the `floor` of the worker that created it; returns the context if it existed."""
+        """Remove a context for good, and record the `floor` of the worker that created it.
+
+        Returns the context; None if this worker did not have it.
+        """
         self._lock.acquire()
         try:
             found = self.contexts.pop(context_id, None)
@@ -504,7 +508,7 @@ def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence[Tensor]) -> SendRpcBackward | None:
-    """Create the send function of a message, above those of its tensors that require grad."""
+    """Create the send function of a message, above those of its tensors that require grad; None if none does."""
     needing = _needing(tensors)
     if not needing or type(needing[0]) is GuestTensor and not needing[0].adapter.recording():
         return None
@@ -516,7 +520,7 @@ def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence
 def record_recv(
     context: DistAutogradContext, src: int, message_id: int, tensors: list[Tensor]
 ) -> RecvRpcBackward | None:
-    """Create the recv function of a message, below those of its tensors that require grad."""
+    """Create the recv function of a message, below those of its tensors that require grad; None if none does."""
     needing = _needing(tensors)
     if not needing:
         return None

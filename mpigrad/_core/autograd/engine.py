@@ -20,7 +20,6 @@ import numpy as np
 from mpigrad._array.device import array_module, guard
 from mpigrad._graph.grad_mode import TRACING
 from mpigrad._tensor import Tensor
-from mpigrad.autograd.profiler import record_function
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.errors import as_runtime_error
 from mpigrad.distributed.rpc._protocol.extensions import register_handler
@@ -34,7 +33,7 @@ from ..node import Edge, edge_of
 from ..rpc.agent import RawMessage
 from ..rpc.calls import INSTRUMENTS, CallFuture, tell
 from ..rpc.payload import stand_in
-from ..tensor import GuestTensor, wrap
+from ..tensor import GuestTensor, guest, wrap
 from .contexts import CURRENT, DistAutogradContext, Running, Worker, init, release, this_worker
 from .graph import Batches, MessageGradients
 from .guests import GuestLeaf, Segment, divide, edge_of_guest, guests_of
@@ -65,7 +64,7 @@ class RootBranch(Branch):
     def run_roots(self, grads: list[Any]) -> CallFuture | None:
         """Run the graph below the roots, or hold it if send functions of this worker share nodes with it.
 
-        Returns the future of the answer for which the calling thread has to wait: see `_send_on`.
+        Returns the future of the answer for which the calling thread has to wait; None if there is none: see `_send_on`.
         """
         observers = INSTRUMENTS.active
         if observers:
@@ -95,7 +94,7 @@ class RootBranch(Branch):
         part.deliver(self.roots, grads)
 
     def take_answer(self, reply: CallFuture) -> CallFuture | None:
-        """Wait for an answer and continue with its gradients; returns the future of the next answer."""
+        """Wait for an answer and continue with its gradients; returns the future of the next answer, or None: see `_send_on`."""
         context = self.context
         try:
             self.worker.agent.wait_for(reply)  # an interrupt here fails the pass
@@ -111,8 +110,11 @@ class RootBranch(Branch):
         return None
 
     def _send_on(self, batches: Batches) -> CallFuture | None:
-        """Send gradients to other workers. If all are for one worker, the usual case, return the future of its answer, with which
-        the calling thread continues. Otherwise answers are handled as they arrive, on any thread."""
+        """Send gradients to other workers.
+
+        If all are for one worker, the usual case, return the future of its answer, with which the calling thread continues.
+        Otherwise return None: answers are handled as they arrive, on any thread.
+        """
         if len(batches) == 1:
             ((rank, batch),) = batches.items()
             return self.send(rank, batch)
@@ -299,7 +301,7 @@ class DistEngine:
         _check_types(roots)
         context = worker.container.retrieve(context_id)
         context.check_whole()
-        roots = [stand_in(root) for root in roots]
+        roots = [_stand_in(root) for root in roots]
         edges = _edges_of(roots, leaves=capture is not None)
         pass_ = Pass.begin(
             worker.worker_id, next(_numbers), retain_graph or create_graph, create_graph, capture is not None
@@ -364,7 +366,7 @@ def _edges_of(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
     for root in roots:
         if not root._requires:
             raise RuntimeError("requires_grad not set on root")
-        if root._array.size != 1:
+        if (root.adapter.size(root.tensor) if type(root) is GuestTensor else root._array.size) != 1:
             raise RuntimeError(f"{_name(root)} is not a scalar, all roots need to be scalar")
         if type(root) is GuestTensor:
             edge = edge_of_guest(root.adapter, root.tensor)
@@ -379,8 +381,14 @@ def _edges_of(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
     return edges
 
 
+def _stand_in(root: Any) -> Any:
+    """The root itself, or a stand-in for a tensor of another framework, whose elements are not needed."""
+    adapter = None if isinstance(root, Tensor) else adapter_of(type(root))
+    return root if adapter is None else guest(adapter, root, None, b"", adapter.requires_grad(root))
+
+
 def _name(root: Tensor) -> str:
-    return f"root of shape {list(root._array.shape)}"
+    return f"root of shape {list((root.tensor if type(root) is GuestTensor else root._array).shape)}"
 
 
 _ONES: dict[Any, Any] = {}  # dtype -> an array to copy, five times as fast as creating one
@@ -411,7 +419,7 @@ def _captures(inputs: Sequence[Tensor]) -> Captures:
 
 
 def _edge_of_input(tensor: Any) -> Edge | None:
-    """The edge of a tensor of another framework with respect to which `grad` differentiates."""
+    """The edge of a tensor of another framework with respect to which `grad` differentiates; None if it requires no gradient."""
     adapter = adapter_of(type(tensor))
     if adapter is None:
         raise TypeError(f"grad(): inputs must be Tensors, not {type(tensor).__name__}")
@@ -560,6 +568,8 @@ def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = Fals
     >>> rpc.shutdown()
     """
     if TRACING.on:
+        from mpigrad.autograd.profiler import record_function
+
         with record_function("torch::distributed::autograd::backward"):
             ENGINE.execute(context_id, roots, retain_graph, create_graph)
     else:

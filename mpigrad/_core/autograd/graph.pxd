@@ -34,10 +34,12 @@ cdef class Source:
     cdef public int inputs
     cdef public Path path
     cdef public dict ran
-    cdef public bint _user_code
+    cdef public bint _needs_task, _user_code
 
-    @cython.locals(node=Node)
     cpdef bint runs_user_code(self) except? -1
+    cpdef bint needs_task(self) except? -1
+    @cython.locals(node=Node)
+    cdef bint _has_hooks(self) except? -1
     @cython.locals(edges=list)
     cpdef feed(self, GraphTask task, grads, entry=*)
     cpdef list recvs(self)

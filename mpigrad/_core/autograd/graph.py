@@ -37,7 +37,7 @@ from ..engine import GraphTask, count_dependencies
 from ..node import AccumulateGrad, Edge, Hooks, Node, edge_of, next_sequence
 from ..objects import Mutex, sole
 from ..tensor import GuestTensor, wrap
-from .guests import GuestLeaf, GuestOutput, attach, divide, edge_of_guest, guests_of, wire_array
+from .guests import GuestLeaf, GuestOutput, Segment, attach, divide, edge_of_guest, guests_of, wire_array
 
 if TYPE_CHECKING:
     from .passes import JoinedPart
@@ -191,7 +191,8 @@ Place = int | list[tuple[int, int]]  # index of an end's gradient among the last
 
 
 class Path:
-    """The nodes from a start to the ends below it. A send function at the start is left out: it only passes gradients on."""
+    """The nodes from a start to the ends below it. A send function at the start is left out, as it only passes gradients on,
+    unless it makes them tensors of another framework."""
 
     __slots__ = ("_last", "_steps", "ends")
 
@@ -235,9 +236,10 @@ class Path:
         assert last is not None
         if grad is None and not last.runs_on_none:
             return [None] * len(last.edges)
-        outs = list(last.run(F, grad))
-        if not keep:
-            last.release()
+        if keep:
+            return list(last.run(F, grad))
+        outs = list(last.run_last(F, grad) if last.uses_up else last.run(F, grad))
+        last.release()
         return outs
 
 
@@ -254,6 +256,8 @@ def path_below(start: Node) -> Path | None:
         node, nr = start.edges[0]  # type: ignore[misc]
         if nr or not node.edges:
             return None
+        if start.guests is not None:
+            steps.append((start, 0))
     if is_loaded():  # with GPUs the engine is needed, which sets the current device for each node
         return None
     while node.outputs == 1:
@@ -307,8 +311,8 @@ class Source:
     """
 
     __slots__ = (
-        "_counts", "_edges", "_hooks", "_user_code", "below", "foreign", "given", "guests", "inputs", "message_id", "nodes",
-        "path", "ran", "reach_id",
+        "_counts", "_edges", "_hooks", "_needs_task", "_user_code", "below", "foreign", "given", "guests", "inputs",
+        "message_id", "nodes", "path", "ran", "reach_id",
     )  # fmt: skip
 
     def __init__(self, nodes: list[Node], inputs: int, edges: list[Edge] | None, message_id: int | None = None) -> None:
@@ -324,9 +328,11 @@ class Source:
         self._counts = count_dependencies(self.nodes) if self.path is None else None
         self.below: Collection[Node] = self._counts if self.path is None else self.path.nodes()  # type: ignore[assignment]
         self._user_code = False  # without hooks, which may be added at any time
+        self._needs_task = self.path is None  # whether it runs in a `GraphTask` even without hooks
         for node in self.below:
             if node.user_code:
                 self._user_code = True
+                self._needs_task = self._needs_task or type(node) is not Segment  # whose hooks are the framework's
         self._hooks = -1  # value of `Hooks.made` when none of these nodes had hooks: no check is needed until it changes
         self.ran: dict[int, None] = {}  # the last passes in which it ran as an independent source
         self.reach_id: int | None = None  # id of a completed reach phase from here; reusable, as the graph below never changes
@@ -358,15 +364,22 @@ class Source:
 
     def runs_user_code(self) -> bool:
         """Whether user code runs below it at present: custom functions or hooks."""
+        return self._user_code or self._has_hooks()
+
+    def needs_task(self) -> bool:
+        """Whether it runs in a `GraphTask` at present, as there is no path below it, or user code that may ask for the task."""
+        return self._needs_task or self._has_hooks()
+
+    def _has_hooks(self) -> bool:
         made = Hooks.made
-        if not self._user_code and made != self._hooks:
+        if made != self._hooks:
             if self.nodes[0].hooks is not None:  # hooks of a send function, which a path leaves out
                 return True
             for node in self.below:
                 if node.hooks is not None:
                     return True
             self._hooks = made
-        return self._user_code
+        return False
 
     def shared(self) -> list[Node]:
         """The nodes that independent sources must not share. Leaves are among them only if they have hooks, which must be called

@@ -1,14 +1,18 @@
 """Graphs of other frameworks as parts of a distributed graph.
 
+A *guest* is a tensor of another framework, such as torch, or a node that stands for one here. Its *adapter* (`mpigrad.interop`)
+connects it with the framework.
+
 What a framework has recorded between tensors that were received and tensors that are sent is one node here, a `Segment`, which
 lets the framework run the whole of it at once. Its edges lead to recv functions and to leaves, `GuestLeaf`. A tensor that was
 sent, or a root, is a `GuestOutput` until the graph below it is needed; `divide` then replaces it by an edge to its segment.
 
-Sources that share nodes of a framework (a tensor is sent and also used here) cannot always wait for each other: the gradient of
-the one may depend on what the other sends. `divide` therefore finds out which set of sources is above each recv function, and
-makes one segment for each set: it runs the graph from the outputs of these sources to these recv functions, as soon as all of
-them have their gradients. One more segment, for all sources, brings the gradients of leaves, last. So every node that runs has
-its whole gradient, and nothing waits in a circle; nodes that lead to several recv functions may run more than once.
+Sources (`graph.py`: send functions, roots) that share nodes of a framework, as when a tensor is sent and also used here, cannot
+always wait for each other: the gradient of the one may depend on what the other sends. `divide` therefore finds out which set of
+sources is above each recv function, and makes one segment for each set: it runs the graph from the outputs of these sources to
+these recv functions, as soon as all of these outputs have their gradients. One more segment, for all sources, brings the
+gradients of leaves, last. So every node that runs has its whole gradient, and nothing waits in a circle; nodes that lead to
+several recv functions may run more than once.
 
 Hooks of leaves are deferred (`quiet`) until all gradients of the leaf in this part are added up.
 """
@@ -50,7 +54,7 @@ class GuestLeaf(Node):
 
 
 class GuestOutput(Node):
-    """The place of a tensor that was sent, or is a root, until `divide` replaces it."""
+    """Stands for the framework's node of a tensor that was sent, or is a root, until `divide` replaces it by a segment."""
 
     __slots__ = ("adapter", "edge", "tensor")
     adapter: TensorAdapter
@@ -69,39 +73,62 @@ def _reference(tensor: Any) -> Callable[[], Any]:
         return lambda: tensor
 
 
-# One object for each leaf and output, so that sources that share one see that they do. The values keep what the keys are ids of.
-_leaves: weakref.WeakValueDictionary[int, GuestLeaf] = weakref.WeakValueDictionary()
-_outputs: weakref.WeakValueDictionary[tuple[int, int], GuestOutput] = weakref.WeakValueDictionary()
+class _Table:
+    """Nodes by key, as long as others refer to them: a `WeakValueDictionary` that nobody iterates over, at half its price."""
+
+    def __init__(self) -> None:
+        self._references: dict[Any, weakref.KeyedRef[Any, Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._references)
+
+    def get(self, key: Any) -> Any:
+        found = self._references.get(key)
+        return None if found is None else found()
+
+    def add(self, key: Any, node: Node) -> None:
+        self._references[key] = weakref.KeyedRef(node, self._forget, key)
+
+    def _forget(self, ended: weakref.KeyedRef[Any, Any]) -> None:
+        if self._references.get(ended.key) is ended:  # otherwise the key has another node by now
+            del self._references[ended.key]
+
+
+# One object for each leaf and output, so that sources that share one see that they do. The nodes keep what the keys are ids of.
+_leaves, _outputs = _Table(), _Table()
 _making = threading.RLock()  # one thread makes an object, the others find it; re-entrant: finalizers may run meanwhile
 
 
 def leaf_of(adapter: TensorAdapter, variable: Any) -> GuestLeaf:
     """The node of a leaf."""
     with _making:
-        found = _leaves.get(id(variable))
+        found: GuestLeaf | None = _leaves.get(id(variable))
         if found is None:
-            found = _leaves[id(variable)] = GuestLeaf(adapter, variable)
+            found = GuestLeaf(adapter, variable)
+            _leaves.add(id(variable), found)
         return found
 
 
 def edge_of_guest(adapter: TensorAdapter, tensor: Any) -> Edge:
-    """The edge of a tensor of another framework that requires grad."""
+    """The edge, in mpigrad's graph, of a tensor of another framework that requires grad."""
     edge = adapter.edge_of(tensor)
     if edge is None:
         return leaf_of(adapter, tensor), 0
     if isinstance(edge[0], Node):
         return edge
     with _making:
-        found = _outputs.get((id(edge[0]), edge[1]))
+        key = id(edge[0]), edge[1]
+        found = _outputs.get(key)
         if found is None:
-            found = _outputs[id(edge[0]), edge[1]] = GuestOutput(adapter, tensor, edge)
+            found = GuestOutput(adapter, tensor, edge)
+            _outputs.add(key, found)
         return found, 0
 
 
 def attach(tensors: Sequence[Any], node: Node) -> Any:
     """Make the guests among received tensors outputs of a recv function; returns a weak reference to the framework's node."""
     shown = None
-    by_adapter: dict[Any, list[int]] = {}
+    by_adapter: dict[TensorAdapter, list[int]] = {}
     for nr, tensor in enumerate(tensors):
         if type(tensor) is GuestTensor:
             by_adapter.setdefault(tensor.adapter, []).append(nr)
@@ -113,24 +140,25 @@ def attach(tensors: Sequence[Any], node: Node) -> Any:
 
 
 def wire_array(value: Any) -> Any:
-    """A gradient as an array for the wire."""
+    """A gradient as the array that is sent; a gradient of another framework is converted by its adapter."""
     adapter = adapter_of(type(value))
     return value if adapter is None else adapter.array_of(value)
 
 
 class Segment(Node):
-    """A part of another framework's graph, run at once."""
+    """A part of another framework's graph, run at once: from its entries, where gradients come in, to its exits."""
 
-    __slots__ = ("adapter", "entries", "exits", "frees", "outputs")
+    __slots__ = ("adapter", "entries", "exits", "frees", "leaves", "outputs")
     outputs: int  # type: ignore[misc]
     user_code = True  # hooks and functions of users cannot be seen from here
-    uses_up = True
+    uses_up = True  # after `run_last` it cannot run again: the framework has freed what its nodes saved
 
     def __init__(self, adapter: TensorAdapter) -> None:
         self.edges, self.hooks, self._sequence = (), None, next_sequence()
         self.adapter, self.outputs = adapter, 0
         self.entries: dict[ForeignEdge, int] = {}  # where gradients come in
-        self.exits: dict[ForeignEdge, Edge] = {}  # where they leave
+        self.exits: dict[ForeignEdge, Edge] = {}  # where they leave, and where they continue in our graph
+        self.leaves: tuple[GuestLeaf, ...] = ()  # among the exits
         self.frees = True  # whether it runs last, so that what the framework has saved may be freed
 
     def enter(self, edge: ForeignEdge) -> Edge:
@@ -139,13 +167,13 @@ class Segment(Node):
         self.outputs = len(self.entries)
         return self, place
 
-    def leave(self, edge: ForeignEdge, target: Edge) -> None:
-        """Add an exit: gradients that reach `edge` of the framework continue at `target`."""
-        self.exits[edge] = target
+    def seal(self) -> None:
+        """Set the edges, when all exits are known."""
         self.edges = tuple(self.exits.values())
+        self.leaves = tuple([end for end, _ in self.exits.values() if type(end) is GuestLeaf])
 
     def precede(self, last: Segment) -> None:
-        """Run before another segment, which gets no gradient from this one."""
+        """Add an edge without a gradient to another segment, so that the engine runs that one later."""
         self.edges = (*self.edges, last.enter((None, len(last.entries))))  # a name only: no node, no reference back
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
@@ -156,9 +184,9 @@ class Segment(Node):
 
     def _run(self, F: Any, grad: Any, keep: bool) -> tuple[Any, ...]:
         grads = [grad] if self.outputs == 1 else grad
-        leaves = [edge[0] for edge in self.edges if edge is not None and type(edge[0]) is GuestLeaf]
-        quiet = [leaf.variable for leaf in leaves if leaf.hooked()]  # type: ignore[attr-defined]
+        quiet = [leaf.variable for leaf in self.leaves if leaf.hooked()]
         found = self.adapter.run(list(self.entries), grads, list(self.exits), keep, F is not RAW, quiet)
+        # The additional edge is that of `precede`.
         return tuple(found) if len(self.exits) == len(self.edges) else (*found, None)
 
     def name(self) -> str:
@@ -184,7 +212,10 @@ def guests_of(edges: Sequence[Edge | None]) -> list[GuestOutput]:
 
 
 class Division:
-    """The segments below the guests of some sources; `edges` has what replaces each guest of each source."""
+    """The segments below the guests of some sources, all of one framework.
+
+    `sources` has the guests of each source. `edges` has the same structure, with the edge that replaces each guest.
+    """
 
     __slots__ = ("_ends", "adapter", "edges", "nodes")
 
@@ -212,16 +243,22 @@ class Division:
         ]
 
     def _segments(self, above: dict[ForeignEdge, int], everyone: int) -> list[tuple[int, Segment]]:
+        """One segment for each set of sources: the set, as bits, and the segment. `everyone` is the set of all sources.
+
+        `above` has, for each end of the graph, the set of the sources above it.
+        """
         found: dict[int, Segment] = {}
         for edge, bits in above.items():
             target = self._target(edge)
-            if type(target[0]) is GuestLeaf:
+            if type(target[0]) is GuestLeaf:  # nothing waits for the gradient of a leaf, so it may come last, and whole
                 bits = everyone
             segment = found.get(bits)
             if segment is None:
                 segment = found[bits] = Segment(self.adapter)
                 segment.frees = bits == everyone
-            segment.leave(edge, target)
+            segment.exits[edge] = target
+        for segment in found.values():
+            segment.seal()
         last = found.get(everyone)
         if last is not None:
             for segment in found.values():
@@ -235,6 +272,7 @@ class Division:
         return guest.edge[0] in self._ends and (tensor is None or not self.adapter.has_hooks(tensor))
 
     def _edge(self, guest: GuestOutput, segments: list[Segment]) -> Edge:
+        """The edge that replaces a guest: its gradient enters all segments that it is above."""
         if self._goes_straight(guest):
             return self._target(guest.edge)
         found = [segment.enter(guest.edge) for segment in segments]
@@ -247,10 +285,14 @@ class Division:
 
 
 def divide(sources: Sequence[Sequence[GuestOutput]]) -> tuple[list[list[Edge]], list[Any]]:
-    """The edges that replace the guests of each source, and all nodes of other frameworks below them."""
+    """The edges that replace the guests of each source, in the same order, and all nodes of other frameworks below them."""
+    adapters = list(dict.fromkeys([guest.adapter for guests in sources for guest in guests]))
+    if len(adapters) == 1:
+        only = Division(adapters[0], sources)
+        return only.edges, list(only.nodes)
     edges: list[dict[GuestOutput, Edge]] = [{} for _ in sources]
     nodes: list[Any] = []
-    for adapter in dict.fromkeys([guest.adapter for guests in sources for guest in guests]):
+    for adapter in adapters:
         mine = [[guest for guest in guests if guest.adapter is adapter] for guests in sources]
         division = Division(adapter, mine)
         nodes += division.nodes

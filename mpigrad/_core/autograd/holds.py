@@ -216,7 +216,7 @@ def _initiated(worker: Worker, pass_id: int) -> RootBranch:
 
 
 def report_done(part: JoinedPart, failed: bool) -> None:
-    """A part has run or was dropped. Its failure has been reported to the initiator before."""
+    """A part has run or was dropped. If it has failed (`failed`), the initiator was told before, by `report_failure`."""
     worker, pass_ = part.branch.worker, part.branch.pass_
     if part.relay is not None:
         part.relay.done(worker.worker_id, failed)

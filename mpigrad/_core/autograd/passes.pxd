@@ -13,6 +13,7 @@ cdef class Pass:
 
     @cython.locals(sink=Sink, path=Path, task=GraphTask, before=int)
     cpdef dict run(self, DistAutogradContext context, Source source, grads)
+    cdef _run_unrecorded(self, Path path, grads, sink)
     @cython.locals(suspended=int)
     cpdef run_task(self, GraphTask task, bint user_code)
     cdef _run_task(self, GraphTask task, bint user_code)

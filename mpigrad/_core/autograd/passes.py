@@ -62,7 +62,7 @@ from .holds import RANK_SHIFT, ReachState, Relay, register_hold, report_done, re
 if TYPE_CHECKING:
     from ..rpc.agent import Agent
     from .contexts import Worker
-    from .graph import Batches, Source
+    from .graph import Batches, Path, Source
 
 
 # -- one pass ----------------------------------------------------------------------------------------------------------
@@ -71,9 +71,10 @@ _capturing = threading.Lock()  # several threads of a pass may add to a captured
 
 
 class Pass:
-    """One backward pass. Its id contains the initiator's rank and the options, so that every worker can read them:
+    """One backward pass. Its id contains the initiator's rank and the options, so that every worker can read them.
 
-    `keep` (the graph), `F` (which records the gradients with `create_graph=True`) and `discard`.
+    The options are `keep` (the graph may be used again), `F` (the namespace in which derivatives run; it records them with
+    `create_graph=True`) and `discard` (contexts accumulate no gradients, as for `grad`).
     """
 
     __slots__ = ("F", "captured", "captures", "discard", "id", "initiator", "keep", "terms", "thread")
@@ -91,34 +92,47 @@ class Pass:
 
     @classmethod
     def begin(cls, rank: int, number: int, keep: bool, create: bool, discard: bool) -> Pass:
-        """Create a pass on its initiator: `rank` is the rank of this worker, and `number` counts the passes that it begins. The
-        options are explained at the class."""
+        """Create a pass on its initiator: `rank` is the rank of this worker, and `number` counts the passes that it begins.
+
+        `keep` and `discard` are options (see the class); `create` says whether the pass is recorded.
+        """
         flags = _KEEP * keep | _CREATE * create | _DISCARD * discard
         return cls(rank << RANK_SHIFT | (number << _BITS) & ((1 << RANK_SHIFT) - 1) | flags)
 
     def run(self, context: DistAutogradContext, source: Source, grads: list[Any]) -> Batches:
         """Run the graph below a source with its gradients (the list is emptied); returns the gradients for other workers.
 
-        A path runs without the engine, unless it is recorded, traced, captured or has user code.
+        A path runs without the engine, unless it is recorded, traced, captured or has user code that may need the engine.
         """
-        sink, user_code = Sink(context, self.F, self.discard), source.runs_user_code()
+        sink = Sink(context, self.F, self.discard)
         path = source.path
-        if path is not None and not user_code and self.F is RAW and self.captures is None and not TRACING.on:
+        if path is not None and self.F is RAW and self.captures is None and not TRACING.on and not source.needs_task():
             # nodes compute for long: on the thread that called `backward`, Ctrl-C may interrupt them
             before = suspend() if self.thread and self.thread == get_ident() else -1
             try:
-                path.run(self.F, self.keep, grads, sink)
+                if source._user_code:
+                    self._run_unrecorded(path, grads, sink)
+                else:
+                    path.run(RAW, self.keep, grads, sink)
             finally:
                 resume(before)
         else:
             task = GraphTask(self.F, source.counts.copy(), self.keep, sink, self.captures)
             task.ordered = {} if _Chosen.deterministic else None
             source.feed(task, grads)
-            self.run_task(task, user_code)
+            self.run_task(task, source.runs_user_code())
         return sink.outgoing
 
+    def _run_unrecorded(self, path: Path, grads: list[Any], sink: Sink) -> None:
+        """Run a path with user code, whose operations are not recorded."""
+        before, MODE.enabled = MODE.enabled, False
+        try:
+            path.run(RAW, self.keep, grads, sink)
+        finally:
+            MODE.enabled = before
+
     def run_task(self, task: GraphTask, user_code: bool) -> None:
-        """Run the ready nodes of a task of this pass; records with `create_graph`."""
+        """Run the ready nodes of a task of this pass; records with `create_graph`. `user_code`: some may run user code."""
         suspended = suspend() if self.thread and self.thread == get_ident() else -1
         try:
             self._run_task(task, user_code)
@@ -139,7 +153,7 @@ class Pass:
             task.captured = {}
 
     def _capture(self, found: dict[int, Any]) -> None:
-        """Add the gradients of captured nodes from one task."""
+        """Add the gradients of captured nodes (those that `grad` asks for) from one task; `found` has them by place."""
         with _capturing:
             for place, grad in found.items():
                 if grad is not None and _Chosen.deterministic:

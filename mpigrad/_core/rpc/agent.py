@@ -197,7 +197,10 @@ class Server:
     def _run_and_answer(
         self, header: Header, func: Any, args: Any, kwargs: Any, in_context: bool, context: Any
     ) -> None:
-        """Run a function inside the context of its request (None if it has been released), and answer."""
+        """Run a function and answer. If the request came with a context (`in_context`), the caller has made `context` current.
+
+        It is None if the context has been released.
+        """
         result = func(*args, **kwargs) if kwargs else func(*args)
         if getattr(func, "_wrapped_async_rpc_function", None) is not None:
             self._answer_later(header, func, result, in_context, context)
@@ -251,7 +254,7 @@ class Server:
 
     # -- answers -------------------------------------------------------------------------------------------------------
     def _answer(self, header: Header, result: Any, in_context: bool) -> None:
-        """Send a result. Raises without having sent anything if it cannot be encoded."""
+        """Send a result. Raises without having sent anything if it cannot be encoded. `in_context`: record it, too."""
         payload: Payload | None
         flags = 0
         if result is None:
@@ -273,7 +276,10 @@ class Server:
         self._sender.send(header.src, _REPLY, payload, flags, header.call_id, context_id, message_id)
 
     def _answer_later(self, header: Header, func: Any, result: Any, in_context: bool, context: Any) -> None:
-        """Send the value of a future when it is completed, inside the context of the request."""
+        """Send the value of the future `result` when it is completed.
+
+        If the request came with a context (`in_context`), the answer is recorded in it; `func` is for error messages.
+        """
         result = _as_future(func, result)
 
         def ready(fut: Future) -> None:

@@ -194,6 +194,7 @@ def _place(module: str, qualname: str) -> tuple[Any, str]:
     *path, name = qualname.split(".")
     for part in path:
         holder = getattr(holder, part, None)
+    getattr(holder, name, None)  # a package or class may get it on its first use
     return getattr(holder, "__dict__", None), name
 
 
@@ -227,7 +228,8 @@ def _places_add(text: bytes) -> tuple[Any, str]:
 
 
 def _load(module: str) -> None:
-    """Import the packages of a module, outermost first, then the module; `PACKAGES` in `_world/new_agent.py` explains why."""
+    """Import the packages of a module, outermost first, then the module. A package that imports its modules is then whole before
+    they are used: otherwise two threads may wait for each other, and Python ends that with a half-imported module."""
     parts = module.split(".")
     for count in range(1, len(parts) + 1):
         importlib.import_module(".".join(parts[:count]))

@@ -54,8 +54,7 @@ from mpigrad.distributed.rpc._protocol.message import (
     RAW,
     MessageType,
 )
-from mpigrad.distributed.rpc._transport.device.channel import Channel
-from mpigrad.distributed.rpc._transport.device.receive import RequestGroup
+from mpigrad.distributed.rpc._transport.device.channel import Channel, RequestGroup
 from mpigrad.distributed.rpc._transport.device.send import Outgoing
 from mpigrad.distributed.rpc._transport.receive_pool import receive_array
 from mpigrad.distributed.rpc._transport.shared_memory.slots import (
@@ -539,7 +538,7 @@ class MPITransport(Transport):
         return frame
 
     def _take(self, tries: int) -> bytearray | None:
-        """The next frame of the ring, tested up to `tries` times; empty if it has no header."""
+        """The next frame of the ring, tested up to `tries` times; empty if it has no header, None if none has arrived."""
         at = self._at
         request = self._ring[at]
         while not request.Test():

@@ -13,8 +13,6 @@ cdef GuestTensor _guest_for(adapter, tensor)
 cdef bytes _tag(adapter, bytes description)
 @cython.locals(made=object)
 cdef _take_guest(array, int kind, tuple made_by, tensors)
-@cython.locals(each=object, found=GuestTensor)
-cdef bint _put_guest(adapter, item, list layout, list data, list follow, list tensors) except? -1
 
 cdef class Payload:
     cdef public int mode
@@ -25,9 +23,11 @@ cdef class Payload:
 cdef Payload _payload(int mode, bytes data, bytes meta, list follow, list tensors)
 @cython.locals(place=cython.int)
 cdef int _place_of(tensor, list tensors) except? -2
-@cython.locals(place=cython.int, tensor=TensorBase, text=bytes, entry=tuple, data=list, follow=list, tensors=list, plain=list,
-               layout=list)
+@cython.locals(place=cython.int, tensor=TensorBase, found=GuestTensor, text=bytes, tag=bytes, entry=tuple, data=list,
+               follow=list, tensors=list, plain=list, layout=list)
 cpdef Payload encode_flat(items)
+@cython.locals(place=cython.int)
+cdef int _guest_place(item, list tensors) except? -2
 @cython.locals(text=bytes, entry=tuple, data=list)
 cpdef Payload encode_raw(body, arrays, to=*)
 @cython.locals(length=cython.longlong, name_length=cython.longlong, meta_length=cython.longlong, middle=cython.longlong,

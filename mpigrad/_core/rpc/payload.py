@@ -50,7 +50,6 @@ from mpigrad.distributed.rpc._protocol.message import (
     RAW,
     TRANSFER,
 )
-from mpigrad.distributed.rpc._transport.device.failed_receive import FailedReceive
 from mpigrad.distributed.rpc._transport.device.send import DevicePacker
 from mpigrad.interop._adapters import TensorAdapter, adapter_named, adapter_of
 
@@ -183,7 +182,7 @@ def _tag(adapter: TensorAdapter, description: bytes) -> bytes:
     if tag is None:
         text = adapter.name.encode() + b"\0" + description
         if len(text) > 255:
-            raise ValueError(f"the description {description!r} of a tensor of {adapter.name} is too long")
+            raise ValueError(f"the description {description!r} of a tensor of {adapter.name} is too long: at most 100 bytes")
         if len(_tags) >= _REMEMBERED:
             _tags.clear()
         tag = _tags[adapter.name, description] = bytes([len(text)]) + text
@@ -196,7 +195,7 @@ def put_buffer(raw: Any, layout: list[bytes], data: list[bytes], follow: list[An
 
 
 def describe_moving(kind: int, array: Any, source: device, target: device, number: int, offset: int) -> bytes:
-    """The layout text of an array that leaves a GPU or arrives on one, in the message's device transfer `number`."""
+    """The layout text of an array that leaves a GPU or arrives on one, at `offset` in the message's device transfer `number`."""
     name = text_of(array.dtype.newbyteorder("=")).encode()
     shape = struct.pack(f"<{array.ndim}Q", *array.shape)
     places = _PLACES.pack(_code(source), _code(target), number, offset)
@@ -381,8 +380,9 @@ def _fetch(followed: list[Any], nth: int, dtype: Any, shape: tuple[int, ...], nb
 
 
 def _no_place(block: np.ndarray, target: device) -> Exception:
-    if isinstance(block, FailedReceive):
-        return RuntimeError(f"{block.nbytes} bytes could not be received on {target}: {block.error}")
+    error = getattr(block, "error", None)  # of a `FailedReceive`
+    if error is not None:
+        return RuntimeError(f"{block.nbytes} bytes could not be received on {target}: {error}")
     return RuntimeError(f"an array for {target} came to a worker that uses no GPU: see its options devices, device_maps")
 
 
@@ -809,6 +809,7 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
     layout: list[bytes] = []
     for item in items:
         kind = type(item)
+        tag = b""
         if kind is Tensor:
             tensor = item
             if tensors:
@@ -826,10 +827,20 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
             array, code = item, ARRAY
         else:
             adapter = adapter_of(kind)
-            if adapter is None or not _put_guest(adapter, item, layout, data, follow, tensors):
+            if adapter is None:
                 return None
-            text += layout.pop()
-            continue
+            if tensors:
+                place = _guest_place(item, tensors)
+                if place >= len(_AGAIN_MARKS):
+                    return None
+                if place >= 0:
+                    text += _AGAIN_MARKS[place]
+                    continue
+            found = _guest_for(adapter, item)
+            if found is None:
+                return None
+            array, code, tag = found._array, GUEST_GRAD if found._requires else GUEST, _tag(adapter, found.description)
+            tensors.append(found)  # type: ignore[arg-type]
         if type(array) is not _ndarray:
             return None
         entry = texts.get(layout_key(code, array)) or known(code, array)
@@ -837,11 +848,11 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
             return None
         padding = entry[1]
         if padding is not None:
-            text += entry[0]
+            text += entry[0] + tag
             data.append(padded_bytes(array, padding))
         else:
             put(code, array, layout, data, follow)
-            text += layout.pop()
+            text += layout.pop() + tag
     if len(tensors) > len(_AGAIN_MARKS) and len(set(map(id, tensors))) != len(tensors):
         return None
     meta = length_prefixed(text, pickle.dumps(tuple(plain), 5) if plain else b"")
@@ -849,29 +860,20 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
 
 
 def _place_of(tensor: Tensor, tensors: list[Tensor]) -> int:
-    """The index of a tensor among the first ones; -1 if it is not one of them."""
+    """The index of a tensor among the first ones of a message, which alone are searched; -1 if it is not one of them."""
     for place in range(min(len(tensors), len(_AGAIN_MARKS))):
         if tensors[place] is tensor:
             return place
     return -1
 
 
-def _put_guest(
-    adapter: TensorAdapter, item: Any, layout: list[bytes], data: list[bytes], follow: list[Any], tensors: list[Any]
-) -> bool:
-    """Add a tensor of another framework to a message without pickle; False if it needs one."""
-    for place, each in enumerate(tensors):
+def _guest_place(item: Any, tensors: list[Any]) -> int:
+    """The index of another framework's tensor among the tensors; -1 if it is not one of them."""
+    for place in range(len(tensors)):
+        each = tensors[place]
         if type(each) is GuestTensor and each.tensor is item:
-            if place < len(_AGAIN_MARKS):
-                layout.append(_AGAIN_MARKS[place])
-            return place < len(_AGAIN_MARKS)
-    found = _guest_for(adapter, item)
-    if found is None or not sendable(found._array):
-        return False
-    put(GUEST_GRAD if found._requires else GUEST, found._array, layout, data, follow)
-    layout[-1] += _tag(adapter, found.description)
-    tensors.append(found)
-    return True
+            return place
+    return -1
 
 
 def encode_any(agent: Agent, dst: int, obj: Any, what: str = "Request") -> Payload:

@@ -158,7 +158,6 @@ GLANCE = 2  # the same after a nap
 # the core from other processes.
 ACTIVE_SECONDS = 0.0002  # after activity: poll closely, keep the lead
 YIELD_SECONDS = 0.001  # after activity, before naps: ranks that exchange messages faster than this never sleep in between
-PATIENCE_SECONDS = 0.0005  # while large transfers are in flight, before the core is yielded
 TRANSFER_SECONDS = 60.0  # how long stalled transfers keep this rank from napping
 SHORTEST_NAP, LONGEST_NAP, IDLE_NAP = 0.00002, 0.002, 0.006  # IDLE_NAP after a second without work
 HOUSEKEEPING_SECONDS = 0.02
@@ -210,9 +209,8 @@ class Idle:
             self.housekeep(now)
         if self._transport.pending():
             self._moving = now
-            if idle > PATIENCE_SECONDS:
-                os.sched_yield()
             if idle < TRANSFER_SECONDS:  # MPI moves fragments only while both ranks call it
+                os.sched_yield()  # also for frames, which are in flight until the receiver has polled, maybe on this core
                 return
         else:
             idle = min(idle, now - self._moving)  # a transfer counts as activity: its answer will follow soon
@@ -472,7 +470,7 @@ class Pool:
         return None
 
     def _idle_leading(self, now: float, idle: float) -> bool:
-        """Back off while no message arrives; the lead is released during a nap. False if another thread took it."""
+        """Back off: no message for `idle` seconds. Releases the lead during a nap; False if another thread took it meanwhile."""
         if idle < self._idle.active:
             self._idle.back_off(now, idle, None)
             return True
@@ -731,8 +729,11 @@ class Waiters:
                 pool.blocked.pop()
 
     def _sleep(self, fut: Future, deadline: float | None, handed_over: bool) -> bool:
-        """Sleep until `fut` is done, the lead is offered to this thread, or SLICE seconds have passed. Returns whether the wait
-        is over (`fut` is done, or the deadline has passed)."""
+        """Sleep until `fut` is done, the lead is offered to this thread, or SLICE seconds have passed.
+
+        `handed_over`: this thread has just passed the lead to a pool thread, and must not take it back at once. Returns whether
+        the wait is over (`fut` is done, or the deadline has passed).
+        """
         lead, pool = self._lead, self._pool
         mine = pool.owns_thread()
         if mine:

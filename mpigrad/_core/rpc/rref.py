@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 from mpigrad._graph.grad_mode import TRACING
 from mpigrad._process.mpi_end import why_unusable
 from mpigrad._tensor import Tensor
-from mpigrad.autograd.profiler import record_function
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._agent.current import get_agent
 from mpigrad.distributed.rpc._protocol import extensions
@@ -395,7 +394,7 @@ def _type_once_made(value: Future) -> Future:
 
 
 def ask_type(rref: RRef, timeout: float, blocking: bool) -> Any:
-    """The type of an RRef's value, or a Future of it; the owner is asked once."""
+    """The type of an RRef's value, or (if not `blocking`) a Future of it; the owner is asked once."""
     if isinstance(rref._record, Owner):
         future = _type_once_made(rref._record.value)
     else:
@@ -497,6 +496,8 @@ class RRef(Generic[T]):
         )
         try:
             if TRACING.on:
+                from mpigrad.autograd.profiler import record_function
+
                 with record_function(f"to_here#({agent.info.name})->({self._info.name})"):
                     return future.wait()
             return future.wait()

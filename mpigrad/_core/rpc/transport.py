@@ -17,8 +17,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 from mpigrad.distributed.rpc._protocol.message import HEADER_SIZE, TRANSFER
-from mpigrad.distributed.rpc._transport.device.channel import Channel
-from mpigrad.distributed.rpc._transport.device.receive import NOWHERE, RequestGroup
+from mpigrad.distributed.rpc._transport.device.channel import Channel, RequestGroup
 from mpigrad.distributed.rpc._transport.device.send import Outgoing
 from mpigrad.distributed.rpc._transport.device.transfers import read_entry
 from mpigrad.distributed.rpc._transport.receive_pool import receive_array
@@ -101,7 +100,7 @@ class Transport:
         """End everything that is under way with a lost rank, and send it nothing from now on. `ended`: its process has ended."""
 
     def world_rank(self, rank: int) -> int:
-        """The number of a rank in the whole job."""
+        """The rank in the whole job of the process that is `rank` in this transport's communicator."""
         return rank
 
     def close(self, clean: bool) -> None:
@@ -137,13 +136,21 @@ def failed(frame: bytearray, error: Exception) -> FrameWithArrays:
     return bulk
 
 
+def _nowhere() -> Any:
+    """The receiver of an agent without devices, which receives on the host; imported when the first device array comes."""
+    from mpigrad.distributed.rpc._transport.device.receive import NOWHERE
+
+    return NOWHERE
+
+
 def fetch_with_devices(
     frame: bytearray, sizes: list[int], device_receiver: Any, channel: Callable[[int], Channel]
 ) -> tuple[list[Any], FrameWithArrays]:
     """Start to receive the transfers of a frame with device arrays, as one request. `channel(n)` uses tag n."""
     bulk, requests, tag = FrameWithArrays(frame), [], 0
     bulk.followed = []
-    device_receiver = NOWHERE if device_receiver is None else device_receiver
+    if device_receiver is None:
+        device_receiver = _nowhere()
     for size in sizes:
         if size > LARGEST:
             array, request = device_receiver.receive(bulk, size, channel(tag))
@@ -166,7 +173,7 @@ def copied(frame: bytes, follow: list[Any], device_receiver: Any = None) -> byte
     bulk.followed = []
     for array in follow:
         if type(array) is Outgoing:
-            bulk.followed.append((device_receiver or NOWHERE).receive_here(bulk, array))
+            bulk.followed.append((device_receiver or _nowhere()).receive_here(bulk, array))
             continue
         block = receive_array(array.nbytes)
         block[:] = array.reshape(-1).view("u1")

@@ -15,7 +15,9 @@ PIECE_BITS = 22  # 4 MiB: long enough for full bandwidth, short enough to overla
 
 
 def checked_way(given: str | None) -> str:
-    """How GPU arrays are sent: by the argument, else by the environment variable, else "staged"; ValueError for an unknown value.
+    """How GPU arrays are sent: `given`, or else the environment variable MPIGRAD_DEVICE_TRANSFERS, or else "staged".
+
+    ValueError for an unknown value.
     """
     way = given if given is not None else os.environ.get(VARIABLE) or WAYS[0]
     if way not in WAYS:

@@ -6,24 +6,21 @@ Terms (worker, agent, RRef, fork, ...) are explained in docs/glossary.md.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpigrad._core import guard
 from mpigrad._core.rpc.agent import Agent as RpcAgent
 from mpigrad._core.rpc.rref import RRef, remote
 from mpigrad._process import signals
+from mpigrad._process.lazy import lazily
 from mpigrad._process.logs import note_ignored_addresses
 
 from . import api, backend_registry, constants, functions, internal
 from . import options as options
 from . import rref_proxy as rref_proxy  # registers the proxy class with RRef when imported
 from ._agent.current import set_agent
-from ._agent.gil_waits import enable_gil_profiling as enable_gil_profiling
-from ._group.errors import GroupError
-from ._group.worker_group import WorkerGroup
 from ._protocol.errors import WorkerLostError
 from ._protocol.worker_info import WorkerInfo, check_name
-from ._rref.in_files import _disable_jit_rref_pickle, _enable_jit_rref_pickle
 from ._world.start import size_of_world
 from .api import PyRRef as PyRRef
 from .api import (
@@ -39,6 +36,7 @@ from .api import (
     rpc_async,
     rpc_sync,
     shutdown,
+    wait_for_worker,
 )
 from .api import _get_current_rpc_agent as _get_current_rpc_agent
 from .backend_registry import BackendType
@@ -49,7 +47,15 @@ from .constants import (
     _UNSET_RPC_TIMEOUT,
 )
 from .options import MPIRpcBackendOptions, RpcBackendOptions, TensorPipeRpcBackendOptions
-from .server_process_global_profiler import _server_process_global_profile as _server_process_global_profile
+
+if TYPE_CHECKING:
+    from ._agent.gil_waits import enable_gil_profiling as enable_gil_profiling
+    from ._group.errors import GroupError
+    from ._group.worker_group import WorkerGroup
+    from ._rref.in_files import _disable_jit_rref_pickle, _enable_jit_rref_pickle
+    from .server_process_global_profiler import _server_process_global_profile as _server_process_global_profile
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "BackendType",
@@ -71,6 +77,7 @@ __all__ = [
     "rpc_async",
     "rpc_sync",
     "shutdown",
+    "wait_for_worker",
 ]
 
 

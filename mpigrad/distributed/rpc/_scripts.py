@@ -44,7 +44,7 @@ def remote(
 
 
 def local_value(rref: RRef) -> Any:
-    """The value of an RRef that this worker owns; RuntimeError otherwise."""
+    """The value of an RRef that this worker owns; RuntimeError if another worker owns it."""
     if not rref.is_owner():
         raise RuntimeError("Can't call RRef.local_value() on a non-owner RRef.")
     return rref.local_value()

@@ -24,7 +24,6 @@ from mpigrad.futures import Future, wait_all
 
 from ._agent import current
 from ._agent.current import get_agent, set_agent
-from ._agent.retries import repeated
 from ._protocol import extensions
 from ._protocol.worker_info import Args, Kwargs, To, WorkerInfo
 from ._world.gather import all_gather
@@ -125,6 +124,8 @@ def rpc_sync(
     if timeout < 0:
         timeout = agent.rpc_timeout
     if retries:
+        from ._agent.retries import repeated
+
         return repeated(agent, info, func, args, kwargs, timeout, retries, at_most_once).wait()
     profiler = extensions.profiler
     if profiler is not None:
@@ -171,6 +172,8 @@ def rpc_async(
         timeout = agent.rpc_timeout
     profiler = extensions.profiler
     if retries:
+        from ._agent.retries import repeated
+
         fut: Future = repeated(agent, info, func, args, kwargs, timeout, retries, at_most_once)
     elif profiler is not None:
         fut = profiler("rpc_async", info, func, args, kwargs, lambda f, a, k: agent.call(info.id, f, a, k, timeout))
@@ -195,6 +198,32 @@ def get_worker_info(worker_name: str | None = None) -> WorkerInfo:
     return agent.info if worker_name is None else agent.find(worker_name)
 
 
+def wait_for_worker(worker_name: str, timeout: float = UNSET_RPC_TIMEOUT) -> WorkerInfo:
+    """Wait until a worker called `worker_name` is there, in a dynamic world: it has not joined yet, or it was lost and a spare
+    takes its place (`mpigrad run --survive --spares N`). TimeoutError after `timeout` seconds (0: no limit; by default the
+    timeout of calls).
+
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> rpc.wait_for_worker("solo")
+    WorkerInfo(id=0, name=solo)
+    >>> rpc.shutdown()
+    """
+    agent = get_agent()
+    seconds = agent.rpc_timeout if timeout == UNSET_RPC_TIMEOUT else timeout
+    limit = time.monotonic() + seconds if seconds else None
+    while worker_name not in agent.by_name:
+        if agent.static:
+            return agent.find(worker_name)  # raises the error: no worker can join
+        if limit is not None and time.monotonic() > limit:
+            raise TimeoutError(f"no worker called {worker_name!r} has joined within {seconds:g} s")
+        if agent.progress.pool.stopping:
+            raise RuntimeError(f"{agent.info} has shut down while it waited for {worker_name!r}")
+        block(Future(), time.monotonic() + 0.002)
+        guard.deliver()
+    return agent.by_name[worker_name]
+
+
 def get_worker_infos() -> list[WorkerInfo]:
     """The `WorkerInfo` of all workers, in the order of ranks, without those that have left or were lost.
 
@@ -215,8 +244,8 @@ def on_worker_lost(callback: Callback) -> Callback:
     --survive`.
 
     Args:
-        callback: called with the `WorkerInfo` of the lost worker, the number of its incarnation (0 for the first), and a text
-        that says how the loss was noticed.
+        callback: called with the `WorkerInfo` of the lost worker, the number of its incarnation (1, 2, ... in a dynamic world,
+        0 in a static one), and a text that says how the loss was noticed.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -327,6 +356,8 @@ def _wait_all() -> Iterator[None]:
 
 def _all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> dict[str, Any]:
     """Return the objects of all workers in `worker_names` (default: all workers), by name. All these workers must call it.
+
+    `timeout` is in seconds, 0 for none; by default that of calls.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)

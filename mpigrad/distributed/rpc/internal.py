@@ -12,7 +12,7 @@ __all__ = ["PythonUDF", "RPCExecMode", "RemoteException", "deserialize", "serial
 
 
 class RPCExecMode(Enum):
-    """The kinds of calls, as the names of profiled calls spell them."""
+    """The kinds of calls. The name of a call in a profiler's events begins with `rpc_` and the value, such as `rpc_sync`."""
 
     SYNC = "sync"
     ASYNC = "async"
@@ -40,12 +40,12 @@ _internal_rpc_pickler = internal_pickler
 
 
 def serialize(obj: Any) -> tuple[bytes, list[Tensor]]:
-    """Pickle with the default pickler."""
+    """Pickle an object with the default pickler: the pickle without its tensors, and the tensors."""
     return _internal_rpc_pickler.serialize(obj)
 
 
 def deserialize(binary_data: bytes, tensor_table: list[Tensor]) -> Any:
-    """Unpickle with the default pickler."""
+    """Rebuild an object from what `serialize` returned."""
     return _internal_rpc_pickler.deserialize(binary_data, tensor_table)
 
 

@@ -32,7 +32,7 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         init_method: accepted for programs written for PyTorch; MPI needs no address.
         device_maps: for each other worker, by name, a dict from this worker's devices to the devices on which their tensors
             arrive there. Answers and gradients use the reverse map. Without a map, sending a tensor on a GPU raises an error.
-        devices: the GPUs this worker uses; without it, those that the device maps name.
+        devices: the GPUs that this worker uses; by default those that the device maps name.
         device_transfers: how arrays on a GPU travel: "staged" through pinned host memory, which works with every MPI;
             "cuda_aware", by passing device pointers to MPI, which must be built for that; "detect" tests in a separate
             process whether that works (see `mpigrad doctor`). The default is the environment variable

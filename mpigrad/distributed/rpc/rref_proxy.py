@@ -42,11 +42,11 @@ class RRefProxy:
         if self.rpc_api == "rpc_sync":
             return api.rpc_sync(rref.owner(), invoke.for_value_of(rref), arguments, None, self.rpc_timeout)
         made = remote(rref.owner(), invoke, arguments, None, self.rpc_timeout)
-        made._get_future()._add(lambda fut: rref)  # keeps the RRef alive until the call is done
+        made._get_future()._add(lambda fut: rref)  # a callback that only keeps the RRef alive until the call is done
         return made
 
     def _call_once_known(self, name: str, arguments: tuple[Any, ...]) -> Future:
-        """Call as soon as the value's type is known, without waiting for it."""
+        """Call as soon as the value's type is known, without waiting for it; the type says how the method must be called."""
         known, result = self.rref._get_type(timeout=self.rpc_timeout, blocking=False), Future()
         if known.done() and known._state == 1 and hasattr(known.value(), name):
             return self._send(known, name, arguments)
@@ -99,7 +99,7 @@ class _MethodCall:
 
 @functools.lru_cache(1024)
 def _invoker(kind: Any, name: str) -> Any:
-    """The function that calls the method `name` of a value of type `kind` on its owner."""
+    """What is sent to call the method `name` of a value of type `kind` on its owner."""
     later = hasattr(getattr(kind, name), "_wrapped_async_rpc_function")
     return _MethodCall(_local_invoke_async_execution if later else _local_invoke, f"{kind.__qualname__}.{name}")
 

@@ -41,8 +41,10 @@ class Deadline:
         self._on_tick = action
 
     def on_expiry(self, describe: Callable[[], str], only_waits: Callable[[], bool]) -> None:
-        """Set a function that is called when a test has not finished in time; it returns more text, and whether this rank only
-        waits for others.
+        """Set the functions that are called when a test has not finished in time.
+
+        `describe` returns text for the report, `only_waits` whether this rank only waits for others, so that its stacks are of no
+        interest.
         """
         self._describe, self._only_waits = describe, only_waits
 

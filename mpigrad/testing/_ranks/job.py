@@ -64,8 +64,9 @@ class RankJob:
         raise ConnectionError("the ranks ended during this test")
 
     def end(self, at_once: bool = False) -> tuple[int, str]:
-        """End the ranks; returns the launcher's exit code, and the output since the beginning of the last test (or its last
-        part).
+        """End the ranks; returns the launcher's exit code, and the output since the beginning of the last test.
+
+        Very long output is cut at its beginning. `at_once`: terminate the ranks instead of letting them finish.
         """
         code = self._wait(at_once)
         self._output.seek(self._seen)

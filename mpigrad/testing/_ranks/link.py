@@ -60,7 +60,11 @@ class Door:
         while goes_on():
             if select.select([self._server], [], [], TICK)[0]:
                 link = Link(self._server.accept()[0])
-                if hmac.compare_digest(str(link.receive(goes_on)), self.key):
+                try:
+                    told = link.receive(goes_on)
+                except (ValueError, OSError):  # not one of our ranks: a scan of ports, for example
+                    told = None
+                if isinstance(told, str) and hmac.compare_digest(told.encode(), self.key.encode()):
                     return link
                 link.close()
         return None

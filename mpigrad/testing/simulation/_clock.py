@@ -14,6 +14,7 @@ from mpigrad._core.rpc import calls
 @contextmanager
 def virtual_time(now: Callable[[], float | None], wait: Callable[[Any, float | None], bool]) -> Iterator[None]:
     """Use `now()` where it is not None, and `wait(fut, deadline)` where it returns True, instead of the process's own."""
+    # Modules that use `time.monotonic` look it up in `time`, except `calls`, which has a reference of its own.
     places: tuple[tuple[Any, str], ...] = ((time, "monotonic"), (time, "perf_counter"), (calls, "_monotonic"))
     real = [getattr(module, name) for module, name in places]
     for (module, name), clock in zip(places, real):

@@ -14,9 +14,16 @@ NETWORK_LATENCY = 2e-6  # one way, added to what was measured within one host; t
 
 
 class Network(NamedTuple):
-    """The constants of the model: seconds, and bytes per second.
+    """The constants of the model: times in seconds, the bandwidth in bytes per second.
 
-    The defaults are the costs of docs/costs.json (two ranks of one machine), with 2 us of latency between nodes.
+    The defaults come from costs that were measured between two ranks of one machine (docs/costs.json), with 2 us of latency
+    between nodes.
+
+    - `latency`: how long a message travels between two nodes, one way.
+    - `overhead`: how long one send or one receive occupies its worker.
+    - `bandwidth`: of the link of a node, in each direction.
+    - `ranks_per_node`: how many workers share a node and its link; worker r is on node r // ranks_per_node.
+    - `host_latency`: how long a message travels within a node.
     """
 
     latency: float = NETWORK_LATENCY
@@ -27,10 +34,11 @@ class Network(NamedTuple):
 
     @classmethod
     def from_bench(cls, results: dict[str, Any], ranks_per_node: int = 1) -> Network:
-        """The constants from the file of `mpigrad bench --json`.
+        """The constants from the content of a file of `mpigrad bench --json`.
 
-        A call in flight occupies each of its two workers for one send and one receive. What an empty call takes beyond the four
-        of them is twice the latency. If it takes less (on one host), the latency is 0.
+        One of many calls in flight occupies each of its two workers for one send and one receive, so each of these takes half
+        of the time of such a call. An empty call takes these four and twice the latency. If it takes less than the four, as on
+        one host, the latency is 0.
         """
         kinds = {row["name"]: row for row in results["kinds"]}
         many = next(row for name, row in kinds.items() if name.startswith("rpc_async"))
@@ -39,16 +47,19 @@ class Network(NamedTuple):
 
     @classmethod
     def from_costs(cls, call: float, in_flight: float, bandwidth: float, ranks_per_node: int = 1) -> Network:
-        """The constants from the times of an empty call and of one of many in flight, measured between two nodes."""
+        """The constants from the times, in seconds, of an empty call and of one of many in flight, measured between two nodes."""
         return cls(max(0.0, call / 2 - in_flight), in_flight / 2, bandwidth, ranks_per_node)
 
     def allgather(self, size: int, nbytes: int) -> float:
-        """The time of an MPI all-gather: one exchange for each doubling, and all bytes through one link."""
+        """The time of an MPI all-gather of `nbytes` from each of `size` ranks.
+
+        It takes log2(size) exchanges, and all bytes go through the link of each node.
+        """
         return math.ceil(math.log2(max(size, 2))) * (self.latency + 2 * self.overhead) + size * nbytes / self.bandwidth
 
 
 class Links:
-    """The links of all nodes: until when each is occupied."""
+    """The links of all nodes: until which time each is occupied, in each direction."""
 
     def __init__(self, network: Network, size: int) -> None:
         self._network = network
@@ -56,7 +67,7 @@ class Links:
         self._out, self._in = [0.0] * nodes, [0.0] * nodes
 
     def arrival(self, src: int, dst: int, nbytes: int, at: float) -> float:
-        """When a message arrives that is sent at `at`; occupies the links on its way."""
+        """The time at which a message arrives that is sent at the time `at`; occupies the links on its way."""
         if src == dst:
             return at
         net = self._network

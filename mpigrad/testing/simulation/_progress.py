@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class SimulatedProgress:
-    """The parts of `Progress`, for a simulated transport."""
+    """Replaces `Progress` for a simulated transport; constructs the same parts, some of them replaced by those below."""
 
     def __init__(self, transport: SimulatedTransport, handler: MessageHandler, limit: int, name: str) -> None:
         scheduler = transport.world.scheduler
@@ -58,7 +58,7 @@ class SimulatedPool(Pool):
         self._scheduler.at(self._scheduler.clocks[self._rank], self._rank, self._run_queued, None)
         return True
 
-    enqueue = submit  # type: ignore[assignment]
+    enqueue = submit  # type: ignore[assignment]  # no thread has to be woken, so the two are the same
 
     def ensure_monitor(self) -> None:
         pass
@@ -84,12 +84,12 @@ class SimulatedPool(Pool):
         self.stopping = True
         while self.jobs:
             work = self.jobs.popleft()
-            if not isinstance(work, bytearray):
+            if not isinstance(work, bytearray):  # callbacks run; frames (requests) are dropped, their callers have been told
                 self.serve(work)
 
 
 class SimulatedWaiters(Waiters):
-    """Waits of one agent."""
+    """How the functions of one simulated worker wait for futures: the scheduler runs other events until the future is done."""
 
     def place(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler

@@ -68,7 +68,11 @@ class Sleeper:
 
 
 class Scheduler:
-    """Events, fibers and the clocks of all workers. `enter(rank)` is called when an event of another worker starts."""
+    """Events, fibers and the clocks of all workers.
+
+    `enter(rank)` is called before an event of a worker starts. `timeouts()` returns the earliest deadline of a pending call and
+    the worker that made it, or None: it is asked when no event is left, since only a timeout can then end a wait.
+    """
 
     def __init__(self, size: int, enter: Callable[[int], None], timeouts: Callable[[], tuple[float, int] | None]) -> None:
         self.clocks, self.chains = [0.0] * size, [0] * size
@@ -85,6 +89,8 @@ class Scheduler:
 
     # -- for agents ------------------------------------------------------------------------------------------------
     def push(self, at: float, rank: int, kind: int, subject: Any, argument: Any = None) -> None:
+        """Queue an event of a worker for the virtual time `at`; the kind says what `subject` is: see `_run_next`."""
+        # The number keeps events of the same time in the order in which they were queued, and heapq from comparing subjects.
         heapq.heappush(self._heap, (at, next(self._numbers), rank, kind, subject, argument))
 
     def at(self, when: float, rank: int, run: Callable[[Any], None], argument: Any) -> None:
@@ -152,6 +158,7 @@ class Scheduler:
         return fiber
 
     def _pass_on(self, fiber: Fiber) -> None:
+        """Pass the baton to another fiber; the caller must then sleep on its own lock, or not touch the state any more."""
         fiber.lock.release()
 
     def _main(self, fiber: Fiber) -> None:
@@ -174,10 +181,10 @@ class Scheduler:
             self.push(due[0], due[1], _RUN, _nothing)
             self.clocks[due[1]] = max(self.clocks[due[1]], due[0])
         at, _, rank, kind, subject, argument = heapq.heappop(self._heap)
-        if kind == _DEADLINE:
+        if kind == _DEADLINE:  # `subject` is the `Sleeper` of a wait, which may have ended by now
             if subject.waiting:
                 subject.wake(at)
-        elif kind == _RESUME:
+        elif kind == _RESUME:  # `subject` is a fiber whose wait is over: it continues, and this one becomes idle
             self.clocks[rank] = max(self.clocks[rank], at)
             self._idle.append(fiber)
             self._pass_on(subject)
@@ -189,6 +196,7 @@ class Scheduler:
         return True
 
     def _begin(self, rank: int) -> None:
+        """Act for this worker from now on."""
         self.rank = rank
         self._enter(rank)
 

@@ -40,11 +40,17 @@ class Phase(NamedTuple):
 
 
 class Simulation:
-    """A world of `size` workers, worker0, worker1 ..., in this process. Its methods run a program until no message is left.
+    """A world of `size` workers, worker0, worker1 ..., in this process, with virtual time and a model of the network.
 
-    User functions take no virtual time, except for the messages that they send. Time, counts and the critical path depend on
-    the constants of the `network`. `measure_memory` collects garbage before and after each phase, which takes time. The other
-    options are those of `MPIRpcBackendOptions`.
+    Its methods run a program and everything that it causes, until no message is left. `phases` then has a `Phase` for each call:
+    what it cost in messages, bytes, virtual time and memory. User functions take no virtual time, except for the messages that
+    they send.
+
+    Args:
+        size: the number of workers.
+        network: the constants of the model, by default `Network()`.
+        measure_memory: measure the memory that each phase allocates; this collects garbage before and after it, which takes time.
+        options: those of `MPIRpcBackendOptions`, such as `rpc_timeout`.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> from mpigrad.testing.simulation import Simulation
@@ -90,11 +96,17 @@ class Simulation:
 
     # -- programs ----------------------------------------------------------------------------------------------------
     def on(self, rank: int, program: Callable[[], Any], name: str = "") -> Any:
-        """Run a program on one worker, and all that it causes on others; returns its result or raises its error."""
+        """Run a program on one worker, and all that it causes on others; returns its result or raises its error.
+
+        `name` is that of the phase, by default the name of the function.
+        """
         return self.on_each(program, [rank], name)[0]
 
     def on_each(self, program: Callable[[], Any], ranks: list[int] | None = None, name: str = "") -> list[Any]:
-        """Run a program on several workers at once (default: all); returns the results in the order of ranks."""
+        """Run a program on several workers at once (default: all); returns the results in the order of `ranks`.
+
+        If it fails on some of them, the first error is raised at the end.
+        """
         ranks = [agent.rank for agent in self._live()] if ranks is None else ranks
         results: dict[int, Any] = {}
         errors: list[BaseException] = []
@@ -131,7 +143,7 @@ class Simulation:
         """Let a worker disappear: it handles no message any more, and others learn of it only from missing answers."""
         self._lost.add(rank)
         for agent in self.agents:
-            if agent.workers is self._known.workers:
+            if agent.workers is self._known.workers:  # agents share the tables of workers until one of them changes
                 agent.workers, agent.by_name = dict(agent.workers), dict(agent.by_name)
 
     @contextmanager
@@ -199,7 +211,7 @@ class Simulation:
         current.current.agent = self.agents[rank]
 
     def _next_timeout(self) -> tuple[float, int] | None:
-        """The earliest deadline of a pending call and the worker that made it; its calls are checked then."""
+        """The earliest deadline of a pending call, and the worker that made it; None if no call is pending."""
         deadlines = [
             (fut.deadline, agent.rank) for agent in self._live() for fut in agent.calls.pending.values() if fut.deadline < 1e300
         ]

@@ -11,7 +11,7 @@ SAMPLE = 15  # calls whose id has none of these bits are measured
 
 
 class Latency:
-    """Start times of sampled calls that are pending, and the histogram of those that were answered."""
+    """Start times of sampled calls that are pending, and the histogram of those that were answered. Times are in seconds."""
 
     def __init__(self) -> None:
         self._began: dict[int, float] = {}
@@ -33,7 +33,10 @@ class Latency:
         self._began.pop(call_id, None)
 
     def lowest(self) -> float:
-        """The latency of the fastest calls in seconds: the lowest bucket with a tenth of all calls; 0.0 if there are none."""
+        """The latency of the fastest calls in seconds: the middle of the lowest bucket that has at least a tenth of all calls.
+
+        0.0 if no call has been measured.
+        """
         counts = sorted(self._counts.items())
         enough = sum(count for _, count in counts) / 10
         return next(((1 << bucket) * 0.75e-6 for bucket, count in counts if count >= enough), 0.0)

@@ -3,7 +3,8 @@
 While a profiler is active on the caller, the callee runs the function inside `watched`, under a profiler there. The events
 return with the answer. The answer of `remote` belongs to the RRef, so there they return in a separate message. Clocks are
 aligned by assuming that the middle of the function's run is the middle of the call. Without an active profiler nothing is
-installed, and calls have no extra cost.
+installed, and calls have no extra cost. Each call has a *flow id*, which its events carry on both workers: pictures draw arrows
+between events of one flow, and the message with the events of a `remote` call names its call by it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from mpigrad._core.future import Future
 from mpigrad._core.rpc.agent import Agent
 from mpigrad._core.rpc.calls import function_of, is_library, label, name_of
+from mpigrad._graph.tracing import activity_hooks
 from mpigrad.autograd import profiler
 
 from .._protocol import extensions
@@ -125,7 +127,10 @@ def profiled(kind: str, info: WorkerInfo, func: Any, args: Any, kwargs: Any, sen
 
 # -- on the callee -----------------------------------------------------------------------------------------------------
 class _Watching:
-    """A profiler on the callee, around one function: records this thread and the calls that it makes."""
+    """A profiler on the callee, around one function: records this thread and the calls that it makes.
+
+    `wanted` are options of the profiler, `named` is the name of the function (see `name_of`) or the function itself.
+    """
 
     def __init__(self, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> None:
         func = function_of(named) if isinstance(named, bytes) else named
@@ -173,7 +178,10 @@ def _with_report(fut: Future) -> tuple[Any, ...]:
 
 
 def watched_remote(caller: int, flow: int, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
-    """`watched` for a function called by `remote`: the result stays on this worker, the report is sent in its own message."""
+    """`watched` for a function called by `remote`: the result stays on this worker, the report is sent in its own message.
+
+    `caller` is the rank to which the report goes, `flow` the flow id of the call.
+    """
     watching = _watch_remote(caller, flow, wanted, named, args, kwargs)
     _send_report(caller, flow, watching.report())
     return watching.result
@@ -231,8 +239,10 @@ def _stopped(agent: Agent) -> None:
     _reported.clear()
 
 
-profiler.activity_hooks.append(_activity)
+activity_hooks.append(_activity)
 extensions.start_hooks.append(_started)
 extensions.shutdown_hooks.append(_stopped)
 extensions.register_handler(_REPORT, _handle_report)
 _activity(bool(profiler.active))
+if current.current.agent is not None:
+    _started(current.current.agent)

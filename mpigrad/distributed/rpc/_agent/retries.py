@@ -8,6 +8,8 @@ An error of the function itself is never a reason. There are two promises:
   one, and waits for it if the function still runs. If the callee is lost, the call fails: a replacement cannot know whether
   the function ran.
 
+A call between two attempts is pending: the graceful shutdown of a static world waits for it, and an agent that stops fails it.
+
 A callee remembers an answer until a later request of the same caller says that it is settled: requests carry the lowest number
 whose call is still pending, the *floor*. Requests below the floor are refused, so a late copy never runs.
 """
@@ -25,22 +27,27 @@ from mpigrad._core.future import Future, carried
 from mpigrad._core.rpc.agent import Agent, _execute
 from mpigrad._core.rpc.calls import RETRY_SECONDS
 
+from .._protocol import extensions
 from .._protocol.errors import RemoteTraceback, RpcTimeoutError, SendFailedError, WorkerGoneError
 from ..functions import async_execution
 from .current import get_agent
 
 _LONGEST = 2.0  # seconds between two attempts
-_CALLER = os.urandom(8)  # this process among all that ever call
+_CALLER = os.urandom(8)  # identifies this process: a later one of the same name or rank has another number
 _numbers = itertools.count(1)
 _pending: dict[int, None] = {}  # numbers of calls that are not settled, in order
 _numbering = threading.Lock()
 _ANSWERS = "answers to calls that run at most once"
+_REPEATING = "calls whose first attempt failed"
 
 
 def repeated(
     agent: Agent, to: Any, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float, retries: int, at_most_once: bool
 ) -> Any:
-    """Call a function with up to `retries` further attempts; returns the future of its result. `timeout` is of one attempt."""
+    """Call a function with up to `retries` further attempts; returns the future of its result.
+
+    `timeout`, in seconds, is that of one attempt.
+    """
     if not isinstance(retries, int) or retries < 0:
         raise ValueError(f"retries is the number of further attempts, an int that is not negative; got {retries!r}")
     made = _Repeated(agent, agent.find(to).name, timeout, retries, at_most_once)
@@ -53,7 +60,7 @@ class _Repeated:
     def __init__(self, agent: Agent, name: str, timeout: float, retries: int, at_most_once: bool) -> None:
         self.result = agent.new_value()
         self._agent, self._name, self._timeout, self._left, self._once = agent, name, timeout, retries, at_most_once
-        self._failures, self._number = 0, 0
+        self._failures, self._number, self._settled = 0, 0, False
 
     def start(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Future:
         if self._once:
@@ -95,6 +102,7 @@ class _Repeated:
             return
         self._left -= 1
         self._failures += 1
+        _repeating(self._agent)[self] = None
         self._agent.after(min(RETRY_SECONDS * 1.5 ** (self._failures - 1), _LONGEST), self._hand_over)
 
     def _hand_over(self) -> None:
@@ -102,6 +110,7 @@ class _Repeated:
         self._agent.progress.pool.submit(partial(self._attempt_in_context, None))
 
     def _is_worth_it(self, error: Any) -> bool:
+        """Whether an error is a reason for another attempt."""
         if isinstance(error.__cause__, RemoteTraceback):  # of the function, which may make calls that time out, too
             return False
         if isinstance(error, WorkerGoneError):
@@ -113,9 +122,30 @@ class _Repeated:
             _pending.pop(self._number, None)
 
     def _settle(self, state: int, value: Any) -> None:
+        with _numbering:
+            if self._settled:  # failed by the end of its agent, which an attempt may notice as well
+                return
+            self._settled = True
+        _repeating(self._agent).pop(self, None)
         self._forget()
-        self._func = self._args = self._kwargs = None  # type: ignore[assignment]
+        self._func = self._args = self._kwargs = None  # type: ignore[assignment]  # tensors among them may be freed
         self.result._set(state, value)
+
+
+def _repeating(agent: Agent) -> dict[_Repeated, None]:
+    """The calls of an agent whose first attempt failed and that are not settled."""
+    found: dict[_Repeated, None] = agent.slots.setdefault(_REPEATING, {})
+    return found
+
+
+def _fail_all(agent: Agent) -> None:
+    """Fail the calls that would still be repeated: the agent has stopped, so its timers run no more."""
+    for each in list(_repeating(agent)):
+        each._settle(2, WorkerGoneError(f"{agent.info} has shut down"))
+
+
+extensions.quiet_hooks.append(lambda agent: not _repeating(agent))
+extensions.shutdown_hooks.append(_fail_all)
 
 
 class _Answers:
@@ -131,7 +161,7 @@ class _Answers:
         with self._lock:
             floor = self._floors[caller] = max(floor, self._floors.get(caller, 0))
             if number < floor:
-                raise RuntimeError(f"request {number} of this caller was settled before it arrived, so it is not run")
+                raise RuntimeError(f"call {number} had ended before this repetition of it arrived, so the function is not run")
             known = self._known.setdefault(caller, {})
             for old in [each for each in known if each < floor]:
                 del known[old]

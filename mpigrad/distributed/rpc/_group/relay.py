@@ -11,8 +11,8 @@ Invariants
 - An answer of `relay` is a tuple: of one value for each member of the part, in order, or of the one value that `reduce` made. If
   members failed, it is a `Partial` with the values of the others.
 - Every part is answered once, at the latest by the timeout of its call; the last answer completes the collection.
-- The timeouts of a head's calls end `margin` before the timeout of the call to the head. So the head still has the time to tell
-  which members did not answer.
+- The calls that a head makes time out `margin` seconds before the call to the head. So the head still has the time to say which
+  members did not answer.
 - `reduce` and the methods of users' exceptions never run on a thread that polls or waits.
 """
 
@@ -39,7 +39,7 @@ _WEIGHT = 0.25  # of a new measurement of the overhead of a call
 
 
 class Task(NamedTuple):
-    """What every member is asked to do, and how it is reached."""
+    """What every member is asked to do, and how the calls reach it: `fan_out` and `margin` (seconds) are those of the tree."""
 
     func: Callable[..., Any]
     args: Any
@@ -67,7 +67,7 @@ class Collection:
         self.failed: dict[int, BaseException | bytes] = {}
         self.on_value: Callable[[int, Any], None] | None = None  # called with place and value of a member, on any thread
         self.on_error: Callable[[int, BaseException | bytes], None] | None = None
-        self._lock, self._left = threading.Lock(), 1
+        self._lock, self._left = threading.Lock(), 1  # parts without an answer; the 1 is for `start`, which is not done yet
         self._finish: Callable[[Any], Any] = carried(lambda _: finish(self))  # in the context of the thread that made it
 
     def start(self, timeout: float, first: int = 0) -> None:
@@ -98,7 +98,7 @@ class Collection:
         task, head = self.task, self.ranks[places[0]]
         try:
             if len(places) > 1:
-                left = max(timeout - task.margin, timeout / 2) if timeout else 0.0
+                left = max(timeout - task.margin, timeout / 2) if timeout else 0.0  # 0: no timeout
                 part = compact([self.ranks[place] for place in places])
                 fut: Future = self.agent.call(self.agent.find(head).id, relay, (part, left, *task), None, timeout)
             elif task.references:
@@ -186,7 +186,10 @@ def _name(agent: Agent, rank: int) -> str:
 
 @async_execution
 def relay(ranks: Sequence[int], timeout: float, *task: Any) -> Future:
-    """Runs on the head of a part: reaches all members of the part; the answer is described above."""
+    """Runs on the head of a part: calls all members of the part. The answer is described in the invariants of this module.
+
+    `timeout`, in seconds, is that of the calls that the head makes; `task` has the fields of a `Task`.
+    """
     agent = get_agent()
     answer = agent.new_value()
     Collection(agent, ranks, Task(*task), functools.partial(_answer, answer)).start(timeout, first=1)

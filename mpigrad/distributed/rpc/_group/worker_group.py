@@ -152,10 +152,11 @@ class WorkerGroup:
     ) -> Any:
         """Run `func(*args, **kwargs)` on all members and return the list of results, in the order of the members.
 
-        With `reduce`, return one value instead: results of neighbours are combined on the way, `reduce(earlier, later)`, by the
-        workers that collect them. It must be associative, and known to all members, as `func`.
+        With `reduce`, return one value instead: the workers on the way combine the results of neighbouring members by
+        `reduce(earlier, later)`, so it must be associative. All members must be able to import `func` and `reduce`.
 
-        If members fail, a `GroupError` names them after all others have answered. `timeout` is that of the whole call.
+        If members fail, a `GroupError` that names them is raised after all others have answered. `timeout`, in seconds, is that
+        of the whole call; 0 means none, the default is `rpc_timeout` of the options of `init_rpc`.
 
         >>> import operator
         >>> import mpigrad.distributed.rpc as rpc
@@ -183,18 +184,15 @@ class WorkerGroup:
         [3]
         >>> rpc.shutdown()
         """
-        fut = self._start(func, args, kwargs, timeout, reduce)
-        collected = getattr(_thread_local_var, "future_list", None)
-        if collected is not None:
-            collected.append(fut)
-        return fut
+        return _collected([self._start(func, args, kwargs, timeout, reduce)])[0]
 
     def rpc_async_each(
         self, func: Callable[..., Any], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
     ) -> list[Future]:
         """`rpc_async` with one `Future` for each member, which fails if this member does.
 
-        Results come from the caller's neighbours in the tree, so futures of the members behind one neighbour complete together.
+        Arguments are as for `rpc_sync`. Results come from the caller's neighbours in the tree, so futures of the members behind
+        one neighbour complete together.
 
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -208,15 +206,15 @@ class WorkerGroup:
         collection.on_value = lambda place, value: futures[place].set_result(value)
         collection.on_error = lambda place, error: _fail(agent, futures[place], error)
         collection.start(seconds)
-        return futures
+        return _collected(futures)
 
     def remote(
         self, func: Callable[..., Any], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
     ) -> list[RRef]:
         """Start `func(*args, **kwargs)` on all members and return an `RRef` to each result, which stays on its member.
 
-        It returns when the RRefs exist, not when the functions have run. An exception of a function is raised when its RRef is
-        used; a member that cannot be reached raises a `GroupError` here.
+        The other arguments are those of `rpc_sync`. It returns when the RRefs exist, not when the functions have run. An
+        exception of a function is raised when its RRef is used; a member that cannot be reached raises a `GroupError` here.
 
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -252,6 +250,14 @@ class WorkerGroup:
         margin = min(_LONGEST_MARGIN, _MARGIN * seconds, seconds / (2 * levels(len(self), fan_out)))
         task = Task(func, args, kwargs, reduce, references, fan_out, margin)
         return Collection(agent, self._ranks, task, finish), seconds
+
+
+def _collected(futures: list[Future]) -> list[Future]:
+    """The futures, which `_wait_all` will wait for if this thread is in it."""
+    collected = getattr(_thread_local_var, "future_list", None)
+    if collected is not None:
+        collected += futures
+    return futures
 
 
 def _measured_fan_out(agent: Agent, count: int, args: Sequence[Any]) -> int:

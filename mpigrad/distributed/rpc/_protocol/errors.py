@@ -249,7 +249,7 @@ class WorkerLostError(WorkerGoneError):
     """Raised for a call to a worker that was lost: its process has ended, or no longer answers.
 
     Whether the call has run is not known. The attributes say which worker it was: `name`, `rank`, `incarnation` (the life of the
-    worker that ended, 0 for the first) and `why` (how the loss was noticed).
+    worker that ended: 1, 2, ... in a dynamic world, 0 in a static one) and `why` (how the loss was noticed).
 
     >>> error = WorkerLostError("worker1 (rank 1) was lost")
     >>> isinstance(error, RuntimeError), error.rank

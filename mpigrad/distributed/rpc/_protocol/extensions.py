@@ -31,15 +31,15 @@ class Interceptor(Protocol):
     def on_send(self, agent: Agent, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
         """Called in the sending thread when a request (or the answer to a request that came with a context) is built.
 
-        Return (context id, autograd message id), which travel in the header, or None outside any context. It is called
-        for messages without tensors too, because the context travels with every call. For an answer it runs within the
-        `running` context of its request.
+        Return (context id, autograd message id), which travel in the header, or None outside of any context. Messages without
+        tensors call it too, because the context travels with every call. For an answer it is called inside `running` of its
+        request.
         """
 
     def on_receive(self, agent: Agent, src: int, context_id: int, message_id: int, tensors: list[Tensor]) -> Any:
         """Called for a received message that has a context; may attach graph nodes to `tensors` in place.
 
-        What it returns for a request is handed to `running`; for an answer it is ignored.
+        Its result for a request is passed to `running`; for an answer it is ignored.
         """
 
     def on_unrecorded(self, agent: Agent, src: int, context_id: int) -> None:
@@ -69,7 +69,10 @@ class RRefHook(Protocol):
 
 
 class CallHeader(NamedTuple):
-    """The header fields of a request to run a user function."""
+    """The header fields of a request to run a user function, for handlers set by `register_call_handler`.
+
+    What `extra` and `extra2` mean depends on the type `kind` of the message.
+    """
 
     src: int
     kind: int

@@ -13,14 +13,14 @@ from mpigrad._core.rpc.frames import pack_header
 from .message import HEADER_SIZE, MessageType
 from .worker_info import WorkerInfo
 
-BY_MPI, BY_SILENCE, BY_TEST, BY_EXIT = 1, 2, 3, 4  # how a loss was noticed
+BY_MPI, BY_SILENCE, BY_TEST, BY_EXIT, BY_SUCCESSOR = 1, 2, 3, 4, 5  # how a loss was noticed
 
 
 class Loss(NamedTuple):
     """A worker that was lost: its process has ended, or no longer answers."""
 
     worker: WorkerInfo
-    incarnation: int  # the life of the worker that ended; 0 is the first one
+    incarnation: int  # the life of the worker that ended: 1, 2, ... in a dynamic world; 0 in a static one
     why: str  # how it was noticed
 
 
@@ -38,4 +38,6 @@ def reason(how: int, reporter: str, milliseconds: int) -> str:
         return f"{reporter} had no heartbeat of it for {milliseconds / 1000:.1f} s"
     if how == BY_EXIT:
         return f"{reporter} found that its process has ended"
+    if how == BY_SUCCESSOR:
+        return f"{reporter} has taken its place"
     return "MPI reports that its process has ended" if how == BY_MPI else "a test declared it lost"

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 _HEAD = struct.Struct("<Iii")  # number of ranks, the first, the step; step 0: all ranks follow
 MOST = 32  # children of one worker, unless the user asks for more
 OVERHEAD, LATENCY = 20e-6, 50e-6  # seconds for one more call, and until its callee runs; assumed until both are measured
-BYTES_PER_SECOND = 8e9  # of large arguments: each child of a worker gets its own copy
+BYTES_PER_SECOND = 8e9  # the assumed speed at which large arguments are sent; each child of a worker gets its own copy
 
 
 def divide(ranks: Sequence[int], parts: int) -> list[Sequence[int]]:
-    """At most `parts` contiguous parts, of equal length or one less.
+    """Divide `ranks` into at most `parts` contiguous parts, whose lengths differ by at most one.
 
     >>> divide(range(7), 3)
     [range(0, 3), range(3, 5), range(5, 7)]
@@ -74,7 +74,10 @@ def levels(count: int, fan_out: int) -> int:
 
 
 def choose_fan_out(count: int, overhead: float, latency: float, nbytes: int) -> int:
-    """The fan-out with the shortest time to the farthest member: each level costs one overhead for each child, and one latency.
+    """The fan-out with the shortest time to the farthest of `count` members.
+
+    Each level costs one `overhead` for each child, and one `latency` (in seconds; 0 if not measured yet). Each call carries
+    `nbytes` of large arguments.
 
     >>> choose_fan_out(4, 1e-6, 100e-6, 0), choose_fan_out(1000, 20e-6, 50e-6, 0), choose_fan_out(1000, 20e-6, 50e-6, 10**8)
     (4, 4, 3)

@@ -24,9 +24,12 @@ class FaultyMPIRpcBackendOptions(MPIRpcBackendOptions):
     """Options of RPC over MPI with faults.
 
     Args:
-        messages_to_fail: names of message types whose first sends fail.
+        messages_to_fail: names of message types whose first sends fail, such as "PYTHON_CALL"; an unknown name raises an error
+            that lists all names.
         messages_to_delay: seconds to wait before sending, by name of message type.
-        num_fail_sends: how often a message fails before it is sent.
+        num_fail_sends: how often a message fails before it is sent; with 0, none fails.
+
+    The other options are those of `MPIRpcBackendOptions`.
 
     >>> FaultyMPIRpcBackendOptions(messages_to_fail=["RREF_FORK_REQUEST"]).num_fail_sends
     0

@@ -9,9 +9,6 @@ from mpigrad._core.rpc.mpi import MPITransport
 from mpigrad._process.survival import heartbeat, survive
 from mpigrad.distributed._mpi import mpi
 
-from .mpi_probing import ProbedTransport
-from .mpi_surviving import SurvivingProbedTransport, SurvivingTransport
-
 
 def on_several_hosts(size: int) -> bool:
     """Whether the ranks may be on several hosts, from the launcher's environment variables; True if they are not set."""
@@ -25,6 +22,13 @@ def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
     """Open the transport that works with this MPI. Both kinds send the same frames, so ranks may choose differently."""
     MPI = mpi()
     surviving = survive() or heartbeat() > 0
-    if "ch4:ucx" in MPI.Get_library_version() and comm.Get_size() > 1 and on_several_hosts(MPI.COMM_WORLD.Get_size()):
-        return (SurvivingProbedTransport if surviving else ProbedTransport)(comm, first_tag)
-    return (SurvivingTransport if surviving else MPITransport)(comm, first_tag)
+    probing = "ch4:ucx" in MPI.Get_library_version() and comm.Get_size() > 1 and on_several_hosts(MPI.COMM_WORLD.Get_size())
+    if surviving:
+        from .mpi_surviving import SurvivingProbedTransport, SurvivingTransport
+
+        return (SurvivingProbedTransport if probing else SurvivingTransport)(comm, first_tag)
+    if probing:
+        from .mpi_probing import ProbedTransport
+
+        return ProbedTransport(comm, first_tag)
+    return MPITransport(comm, first_tag)

@@ -22,7 +22,11 @@ Fate = Callable[[int, int, bytes], "float | None"]
 
 
 class MemoryNetwork:
-    """The queues between the agents of one process, one for each pair of ranks."""
+    """The queues between the agents of one process, one for each pair of ranks.
+
+    `fate(src, dst, frame)` returns after how many seconds a frame arrives, or None to drop it. `seed` makes the order of frames
+    from different senders random, but repeatable.
+    """
 
     def __init__(self, size: int, fate: Fate | None = None, seed: int | None = None) -> None:
         self.size = size
@@ -53,7 +57,7 @@ class MemoryNetwork:
             self._queues[dst][src].append((time.monotonic() + seconds, message))
 
     def get(self, dst: int) -> bytearray | None:
-        """A message that has arrived, from any sender; with a seed, from a random one."""
+        """A message for `dst` that has arrived, from any sender; with a seed, from a random one. None if there is none."""
         queues = self._queues[dst]
         if not any(queues.values()):
             return None

@@ -8,6 +8,7 @@ complete silently; large ones raise.
 Invariants
 - A rank is added to `dead` once; from then on nothing is sent to it and its frames are dropped, in both directions for good.
 - `Ack_failed` comes before `Get_failed`: a failure between the two is reported again, never missed.
+- MPI sends each frame in one part (`survival.WHOLE`): of a sender that dies, a frame has arrived or it has not.
 - Memory that MPI or the other process may still use is kept: for good if the other process only stopped answering, and until
   MPI has completed the request, with an error, if it has ended.
 """
@@ -22,6 +23,7 @@ from mpigrad._core.rpc import mpi as base
 from mpigrad._core.rpc.mpi import MPITransport, OfferReceive, OfferSend
 from mpigrad._core.rpc.transport import FrameWithArrays, origin_of
 from mpigrad._process.survival import survive
+from mpigrad.distributed._mpi import failed_ranks
 
 from .._protocol.lost import BY_MPI, lost_frame
 from .mpi_probing import ProbedTransport
@@ -117,7 +119,10 @@ class SurvivingTransport(MPITransport):
             base._abandoned.append(request)  # with its slot, which is never used again
 
     def _drop_receive(self, requests: list[Any], bulk: FrameWithArrays, ended: bool) -> None:
-        """Drop a message whose arrays will not come; keeps their memory unless each request has completed with an error."""
+        """Drop a message whose arrays will not come; keeps their memory unless each request has completed with an error.
+
+        `ended`: the sender's process has ended; otherwise it may still write to the memory, which is kept for good.
+        """
         done = ended
         for request in requests:
             if isinstance(request, OfferReceive):
@@ -139,18 +144,3 @@ def check_members(MPI: Any, comm: Any) -> None:
     """Raise MPI's error for failed processes if a rank of the communicator has failed."""
     if failed_ranks(MPI, comm):
         raise MPI.Exception(MPI.ERR_PROC_FAILED)
-
-
-def failed_ranks(MPI: Any, comm: Any) -> list[int]:
-    """The ranks of a communicator whose processes have ended, as far as this process knows."""
-    failed = comm.Get_failed()
-    try:
-        if not failed.Get_size():
-            return []
-        members = comm.Get_group()
-        try:
-            return list(MPI.Group.Translate_ranks(failed, list(range(failed.Get_size())), members))
-        finally:
-            members.Free()
-    finally:
-        failed.Free()

@@ -75,7 +75,7 @@ def _fresh(size: int) -> tuple[Any, int]:
 
 
 def _piece(size: int) -> list[tuple[Any, int]]:
-    """New memory for some blocks: two huge pages, or for one block as many as it fills."""
+    """New memory for some blocks: two huge pages, or for one block as many as it fills. Returns each block with its address."""
     count = _MOST // size
     length = _MOST if count > 1 else size
     memory = mmap.mmap(-1, _HUGE + length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

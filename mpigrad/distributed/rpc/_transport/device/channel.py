@@ -1,4 +1,7 @@
-"""`Channel`: the MPI calls of one transfer, with its peer and its tag."""
+"""`Channel`: the MPI calls of one transfer (an array or pack of arrays that follows a frame), with its peer and its tag.
+
+`RequestGroup`: several requests that are tested as one.
+"""
 
 from __future__ import annotations
 
@@ -40,3 +43,15 @@ class Channel:
     def test_all(self, requests: list[Any]) -> bool:
         """Whether all requests have completed."""
         return bool(self._mpi.Request.Testall(requests))
+
+
+class RequestGroup:
+    """Several requests that are tested as one."""
+
+    def __init__(self, requests: list[Any]) -> None:
+        self._requests = requests
+
+    def Test(self) -> bool:
+        """Whether all requests have completed."""
+        self._requests = [each for each in self._requests if not each.Test()]
+        return not self._requests

@@ -27,14 +27,17 @@ class DeviceReceiver:
         self.devices, self.streams_for, self.cuda_aware = frozenset(devices), streams_for, cuda_aware
 
     def streams(self, bulk: Any) -> Streams:
-        """The streams on which the arrays of a message will be used."""
+        """The streams on which the arrays of a message will be used. Here, `bulk` is its `FrameWithArrays`."""
         if bulk.streams is None:
             bulk.streams = self.streams_for(bulk)
         return bulk.streams
 
     def memory(self, bulk: Any, nbytes: int, target: device) -> Any:
-        """A buffer for one transfer. On the host if this worker does not use the GPU or its memory is exhausted: then decoding
-        raises, and the sender gets the error."""
+        """A buffer of `nbytes` for one transfer to the device `target`.
+
+        On the host if this worker does not use that GPU, or its memory is exhausted: decoding then raises an error, which is sent
+        to the sender.
+        """
         if target not in self.devices:
             return receive_array(nbytes)
         stream = self.streams(bulk).of(target)
@@ -48,7 +51,7 @@ class DeviceReceiver:
                 leave(stream, before)
 
     def receive(self, bulk: Any, number: int, channel: Channel) -> tuple[Any, Any]:
-        """Start to receive a transfer; returns its buffer and a request."""
+        """Start to receive the transfer with this entry in the frame's table; returns its buffer and a request."""
         nbytes, target, length = read_entry(number)
         array = self.memory(bulk, nbytes, target)
         if isinstance(array, np.ndarray):
@@ -96,15 +99,3 @@ class HostReceive:
     def Test(self) -> bool:
         """Whether all pieces have been received."""
         return self._channel.test_all(self._requests)
-
-
-class RequestGroup:
-    """Several requests that are tested as one."""
-
-    def __init__(self, requests: list[Any]) -> None:
-        self._requests = requests
-
-    def Test(self) -> bool:
-        """Whether all requests have completed."""
-        self._requests = [each for each in self._requests if not each.Test()]
-        return not self._requests

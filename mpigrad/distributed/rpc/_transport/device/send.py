@@ -10,8 +10,6 @@ from mpigrad._array.device import CPU, cupy, current_stream, device, device_of, 
 from mpigrad.distributed._gpu.transfers import PACKED_MAX, PIECE_BITS, pieces
 
 from .channel import Channel
-from .cuda_aware import AwareSend
-from .staging import StagedSend
 from .transfers import aligned, entry
 
 
@@ -64,7 +62,11 @@ class Outgoing:
         if self.source is CPU:
             return HostSend(channel, self.host_bytes())
         if cuda_aware and self.direct:
+            from .cuda_aware import AwareSend
+
             return AwareSend(channel, self)
+        from .staging import StagedSend
+
         return StagedSend(channel, self)
 
 
