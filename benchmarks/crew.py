@@ -46,25 +46,24 @@ def _turn(task: Callable[[int], object], count: int) -> float:
 
 def together(tasks: Tasks, name: str, seconds: float, count: int) -> Sample:
     """On rank 0: turns of ``count`` repetitions on all ranks until ``seconds`` are over."""
-    number = list(tasks).index(name)
+    return repeat(lambda: once(tasks, name, count), seconds)
 
-    def turn() -> float:
-        _told(number, count)
-        return _turn(tasks[name], count)
 
+def repeat(turn: Callable[[], float], seconds: float, unit: str = "s") -> Sample:
+    """On rank 0: the results of turns, until ``seconds`` are over."""
     for _ in range(WARM_UP_TURNS):
         turn()
     until = time.perf_counter() + seconds
     turns: list[float] = []
     while len(turns) < FEWEST_TURNS or time.perf_counter() < until:
         turns.append(turn())
-    return summarise(turns)
+    return summarise(turns, unit)
 
 
-def once(tasks: Tasks, name: str, count: int) -> None:
-    """On rank 0: run a task on all ranks, once."""
+def once(tasks: Tasks, name: str, count: int) -> float:
+    """On rank 0: run a task on all ranks, ``count`` times; the time per repetition of the slowest rank."""
     _told(list(tasks).index(name), count)
-    _turn(tasks[name], count)
+    return _turn(tasks[name], count)
 
 
 def follow(tasks: Tasks) -> None:

@@ -72,7 +72,11 @@ def lines(series: dict[str, dict[int, float]], title: str, across: str, up: str,
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.set_title(title)
-    axes.legend()
+    if len(series) > 3:  # a longer legend would cover points
+        figure.set_figwidth(8)
+        axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
+    else:
+        axes.legend()
     save(figure, path)
 
 

@@ -114,18 +114,20 @@ def _step(seconds: float) -> Sample:
 
 
 def _overlap(share: float) -> Callable[[float], Sample]:
-    """The time of a step, divided by the longer of computation and communication, which lasts `share` times as long."""
+    """The time of a step, divided by the longer of computation and communication, which lasts `share` times as long.
 
-    def measure(seconds: float) -> Sample:
+    Each turn times steps without communication, sets the speed of the link by them and times steps with communication at once:
+    what else runs on the machine changes within seconds, and slows down both.
+    """
+
+    def turn() -> float:
         assert deep is not None
-        alone = crew.together(TASKS, "compute", seconds / 2, STEPS).value
+        alone = crew.once(TASKS, "compute", STEPS)
         size = sum(each.numel() * 4 for each in deep.parameters())
         crew.once(TASKS, "bandwidth", int(size / (share * alone) / 1e3))
-        step = crew.together(TASKS, "both", seconds / 2, STEPS)
-        longer = max(alone, share * alone)
-        return Sample(step.value / longer, step.low / longer, step.high / longer, step.repetitions, "x", step.best / longer)
+        return crew.once(TASKS, "both", STEPS) / max(alone, share * alone)
 
-    return measure
+    return lambda seconds: crew.repeat(turn, seconds, "x")
 
 
 def follow() -> None:
