@@ -24,6 +24,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     device.add_option(parser)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A run of the tests on ranks (`-m "mpi and ..."`) does not import the files that have none: each rank would."""
+    if collection_path.suffix == ".py" and config.getoption("markexpr").startswith("mpi"):
+        return True if "mark.mpi" not in collection_path.read_text() else None
+    return None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     device.deselect(config, items)
 

@@ -142,10 +142,17 @@ def test_the_loss_of_a_worker(tmp_path: Path) -> None:
 
 
 def test_a_group_shrinks(tmp_path: Path) -> None:
-    (program,) = programs("guides/recovering.md")
-    shown = promised("guides/recovering.md", r"(step \d|lost:) ")
+    program, _ = blocks("guides/recovering.md")
+    shown = promised("guides/recovering.md", r"(step \d|lost: \[)")
     assert len(shown) == 6
     assert run(program, 4, tmp_path, options=("--survive",)).splitlines() == shown
+
+
+def test_a_spare_takes_the_place_of_a_lost_rank(tmp_path: Path) -> None:
+    _, program = blocks("guides/recovering.md")
+    shown = promised("guides/recovering.md", r"(lost: worker|back:|\['0')")
+    assert len(shown) == 3
+    assert run(program, 4, tmp_path, options=("--survive", "--spares", "1")).splitlines() == shown
 
 
 def test_scripts(tmp_path: Path) -> None:

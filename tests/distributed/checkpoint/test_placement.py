@@ -205,6 +205,19 @@ def test_linear_layers_can_be_cut_along_either_dimension(rpc_world, tmp_path: Pa
     assert rows[0].bias.tolist() == rows[1].bias.tolist() == layer.bias.tolist()
 
 
+def test_tensors_without_the_dimension_are_not_cut(rpc_world, tmp_path: Path) -> None:
+    """Counted from the end, too: a scalar has no last dimension."""
+    if rpc_world.rank:
+        return
+    norms = [nn.BatchNorm1d(2), nn.BatchNorm1d(3)]
+    for place, each in enumerate(norms):
+        each.running_mean.fill_(place)
+    checkpoint.save(tmp_path, {"norm": Sharded(norms, -1)})
+    whole = nn.BatchNorm1d(5)
+    checkpoint.load(tmp_path, {"norm": whole})
+    assert whole.running_mean.tolist() == [0, 0, 1, 1, 1] and whole.num_batches_tracked.item() == 0
+
+
 # A checkpoint of version 0.1, in a compressed archive: nn.Linear(2, 1) after one step of SGD with momentum, on worker0.
 CHECKPOINT_OF_0_1 = (
     "eNrtls1u00AQgJ00bZNSwYUjhyinIEGw81sQUkCqVCGLv4orijb2Jja1vdbuum1AkXpppUp7Y+GExEvwADwAvAMPwEMwjpMWKooKJeXAfJLlnZmd3Zkd76"

@@ -12,7 +12,9 @@ import pytest
 import mpigrad
 import mpigrad.distributed as dist
 import mpigrad.distributed.autograd as dist_autograd
+import mpigrad.distributed.nn.functional as F
 import mpigrad.distributed.rpc as rpc
+from mpigrad import nn
 from mpigrad._core.autograd.contexts import DistAutogradContext
 from mpigrad._core.engine import GraphTask
 from mpigrad._graph.namespace import RAW
@@ -136,4 +138,31 @@ def test_reductions_in_the_order_of_ranks(world, deterministic, op: str) -> None
     half = mine.half()
     dist.all_reduce(half, how)
     assert half.dtype is mpigrad.float16
+    dist.destroy_process_group()
+
+
+def gradient_over_collectives(rank: int, size: int, model: Any) -> bytes:
+    """The gradient through sums and moves of all ranks, with ranks that come in another order each time."""
+    given = terms(size)[rank]
+    x = mpigrad.tensor(given, requires_grad=True)
+    y = F.all_reduce(x * x)
+    rows = F.all_gather(F.broadcast(y * x, size - 1) + y)
+    z = F.reduce_scatter(x, [each * (i + 1.7) for i, each in enumerate(rows)])
+    z.sum().backward()
+    model.zero_grad()
+    model(x.detach().reshape(5, 4)).pow(3).sum().backward()
+    return b"".join([x.grad.numpy().tobytes(), *(each.grad.numpy().tobytes() for each in model.parameters())])
+
+
+@pytest.mark.mpi(min_size=2)
+def test_gradients_over_collectives(world, deterministic) -> None:
+    dist.init_process_group(rank=world.rank, world_size=world.world_size, timeout=timedelta(seconds=30))
+    mpigrad.manual_seed(0)
+    model = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(4, 30), nn.Tanh(), nn.Linear(30, 2)), bucket_cap_mb=1e-4)
+    random, found = np.random.default_rng(world.rank), set()
+    for _ in range(RUNS):
+        for _ in range(random.integers(2000)):  # ranks come earlier and later
+            pass
+        found.add(gradient_over_collectives(world.rank, world.world_size, model))
+    assert len(found) == 1
     dist.destroy_process_group()

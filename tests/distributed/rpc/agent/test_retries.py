@@ -14,7 +14,9 @@ import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._agent import retries
 from mpigrad.distributed.rpc._protocol.errors import RpcTimeoutError, SendFailedError
 from mpigrad.distributed.rpc._testing.faults import Faults
+from mpigrad.distributed.rpc._world.leaving import leave
 from mpigrad.futures import Future
+from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
 
 runs: Counter[str] = Counter()
@@ -151,3 +153,28 @@ def test_wrong_numbers_of_retries() -> None:
         for wrong in (-1, 1.5):
             with pytest.raises(ValueError, match=r"retries is the number of further attempts.*got"):
                 rpc.rpc_sync(0, add, args=("wrong", 1, 2), retries=wrong)  # type: ignore[call-overload]
+
+
+def call_between_attempts(agent) -> Future:
+    """A call whose first attempt has failed, and which waits for the second one."""
+    agent.sender.faults = Faults(["PYTHON_CALL"], {}, 1)
+    fut = rpc.rpc_async(1, add, args=("repeated", 1, 2), retries=1)
+    eventually(lambda: retries._repeating(agent))
+    return fut
+
+
+def test_shutdown_waits_for_a_call_between_two_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "RETRY_SECONDS", 0.3)
+    with world_in_memory(2) as agents, acting_as(agents[0]):
+        fut = call_between_attempts(agents[0])
+    assert fut.value() == 3
+
+
+def test_a_call_between_two_attempts_fails_when_its_agent_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "RETRY_SECONDS", 60.0)
+    with world_in_memory(2) as agents, acting_as(agents[0]):
+        fut = call_between_attempts(agents[0])
+        leave(agents[0], graceful=False, timeout=0)
+        with pytest.raises(RuntimeError, match="has shut down"):
+            fut.value()
+    assert not runs

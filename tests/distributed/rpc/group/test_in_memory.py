@@ -44,6 +44,9 @@ def test_arguments_by_keyword_operators_lambdas_and_futures() -> None:
         rref = rpc.RRef(3)
         assert [each.owner().id for each in group.rpc_sync(operator.getitem, args=([rref], 0))] == [2] * 7
         with rpc.api._wait_all():
+            several = group.rpc_async_each(far.later, args=(1,))
+        assert all(fut.done() for fut in several)
+        with rpc.api._wait_all():
             fut = group.rpc_async(far.rank)
         assert fut.done()
 

@@ -1,9 +1,13 @@
-"""Deferred work: run by the next thread whose poll finds nothing, never lost, and never more of it than the limit."""
+"""Deferred work: run by the next thread whose poll finds nothing, never lost, and never more of it than the limit; and what such
+a thread does otherwise."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+
+import pytest
 
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
@@ -23,6 +27,13 @@ class Still(Transport):
         return False
 
 
+class Sending(Transport):
+    """A transport with a frame that the receiver has not taken yet."""
+
+    def pending(self) -> bool:
+        return True
+
+
 class Quiet:
     """A handler that has nothing to do."""
 
@@ -30,8 +41,8 @@ class Quiet:
         pass
 
 
-def new_idle() -> Idle:
-    return Idle(Still(), Quiet(), Lead())
+def new_idle(transport: type[Transport] = Still) -> Idle:
+    return Idle(transport(), Quiet(), Lead())
 
 
 def test_whoever_rests_does_one_piece_and_looks_again() -> None:
@@ -61,6 +72,15 @@ def test_a_piece_that_fails_is_said_and_holds_up_nothing(caplog) -> None:
     assert done == [1]
     assert "deferred work failed" in caplog.text
     assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize("transport", [Still, Sending])
+def test_the_core_is_yielded_at_once(transport: type[Transport], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while a frame is in flight: the process that has to receive it may need this core."""
+    yielded = []
+    monkeypatch.setattr(os, "sched_yield", lambda: yielded.append(True))
+    new_idle(transport).back_off(time.monotonic(), 0.0, None)
+    assert yielded == [True]
 
 
 def test_the_leader_does_it_when_nobody_waits() -> None:
