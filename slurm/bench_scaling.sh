@@ -1,6 +1,6 @@
 #!/bin/bash
 # The RPC benchmark on 1, 2, 4, ... nodes of the allocation:  sbatch --nodes=8 slurm/bench_scaling.sh [BENCH OPTIONS]
-# Writes one table for each size to bench-JOB/.
+# Prints a table for each number of nodes, and writes its numbers to bench-JOB/nodes-N.json.
 #SBATCH --job-name=mpigrad-bench
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=2

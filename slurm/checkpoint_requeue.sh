@@ -1,7 +1,7 @@
 #!/bin/bash
 # A job that outlives its time limit:  sbatch slurm/checkpoint_requeue.sh slurm/train_checkpoint.py ARGUMENTS
-# 90 seconds before the limit SLURM sends USR1 to this script, which passes it on; the program saves its state and exits
-# with 75; then the job is put back into the queue and goes on from the checkpoint.
+# 90 seconds before the time limit SLURM sends the signal USR1 to this script, which sends it on to the program. The program saves a
+# checkpoint and exits with code 75. Then this script puts the job back into the queue; when it runs again, it goes on from the checkpoint.
 #SBATCH --job-name=mpigrad-long
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=2
@@ -32,7 +32,7 @@ while kill -0 $job 2> /dev/null; do
   wait $job || code=$?
 done
 
-# When the first rank exits with 75, srun -K ends those that are still leaving, and has the code of a signal (above 128)
+# When the first rank exits with 75, srun -K kills ranks that are still exiting, and then returns the code of a signal (above 128)
 if [ "$code" = 75 ] || { [ "$asked" ] && [ "$code" -gt 128 ]; }; then
   echo "== saved; back to the queue"
   scontrol requeue "$SLURM_JOB_ID"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # One rank for each GPU, each bound to its own:  sbatch --nodes=4 slurm/gpu.sh train.py --device cuda
-# Inside a rank its GPU is "cuda:0": SLURM shows each task only its own (CUDA_VISIBLE_DEVICES).
+# Each rank uses "cuda:0": it sees only its own GPU (CUDA_VISIBLE_DEVICES).
 #SBATCH --job-name=mpigrad-gpu
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=2
@@ -17,7 +17,8 @@ here=$(dirname "$0")
 source "$here/site.sh"
 : "${1:?give a program: sbatch gpu.sh train.py ARGUMENTS}"
 
-# srun binds the tasks itself. mpirun gives all GPUs of the node to every rank; there, a rank picks by its local number.
+# srun gives each rank its own GPU. With mpirun every rank sees all GPUs of the node; the Python code below chooses one, by the number of the
+# rank on its node, and then runs the program.
 if [ "$LAUNCH" = srun ]; then
   LAUNCHER+=(--gpus-per-task=1 --gpu-bind=single:1)
 else

@@ -6,7 +6,7 @@ VENV=${VENV:-$HOME/mpigrad-env}
 # How ranks are started: "srun" (SLURM starts them) or "mpirun" (MPI's launcher starts them inside the allocation).
 # LAUNCH=srun
 #
-# Modules of your site (many module files use variables that are not set, which the scripts forbid), e.g.:
+# Environment modules of your site. `set +u` is needed because many module files use variables that are not set. For example:
 # set +u; module load openmpi/5 cuda/12; set -u
 
 if [ ! -x "$VENV/bin/python" ]; then
@@ -15,14 +15,14 @@ if [ ! -x "$VENV/bin/python" ]; then
 fi
 export PATH=$VENV/bin:$PATH
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
-# srun takes --cpus-per-task from here only, not from the allocation (SLURM 22.05 and newer)
+# SLURM 22.05 and newer: srun does not take --cpus-per-task from the job, only from this variable
 export SRUN_CPUS_PER_TASK=${SRUN_CPUS_PER_TASK:-${SLURM_CPUS_PER_TASK:-1}}
-# mpigrad refuses to go on when MPI sees another number of ranks
+# init_rpc raises an error if MPI's number of ranks is not this one
 SLURM_NTASKS=${SLURM_NTASKS:-$((SLURM_JOB_NUM_NODES * ${SLURM_NTASKS_PER_NODE:-1}))}
 export SLURM_NTASKS MPIGRAD_EXPECTED_SIZE=$SLURM_NTASKS
 
-# srun must speak the PMI of the MPI that mpi4py uses: pmix for Open MPI, pmi2 for MPICH. A wrong one gives N jobs of
-# one rank each; mpigrad notices and says so. `srun --mpi=list` shows what your SLURM has.
+# srun tells each process its rank through a PMI, which must be that of the MPI: pmix for Open MPI, pmi2 for MPICH. With the wrong one,
+# every process is rank 0 of 1 (mpigrad detects this). `srun --mpi=list` shows what your SLURM has.
 MPI_OF_MPI4PY=$("$VENV/bin/python" -c '
 import importlib.metadata
 import mpi4py
@@ -33,11 +33,11 @@ print(MPI.get_vendor()[0], "of a wheel" if wheels else "of the site")')
 case $MPI_OF_MPI4PY in
   "Open MPI of a wheel")
     PMI=${PMI:-pmix} LAUNCH=${LAUNCH:-srun}
-    # it was built elsewhere: tell it where it lives, and to use the parts of PMIx that SLURM's has too
+    # the wheel was built for another directory: say where it is now, and use only the parts of PMIx that SLURM's PMIx has, too
     export OPAL_PREFIX=$VENV PMIX_PREFIX=$VENV PMIX_MCA_gds=hash PMIX_MCA_psec=native
     ;;
   "Open MPI of the site") PMI=${PMI:-pmix} LAUNCH=${LAUNCH:-srun} ;;
-  # MPICH from a wheel sends lines that are now and then too long for SLURM's pmi2 ("value not properly terminated")
+  # MPICH from a wheel sometimes sends lines that are too long for SLURM's pmi2 ("value not properly terminated")
   *"of a wheel") PMI=${PMI:-pmi2} LAUNCH=${LAUNCH:-mpirun} ;;
   *) PMI=${PMI:-pmi2} LAUNCH=${LAUNCH:-srun} ;;
 esac

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A job that goes on when ranks or nodes are lost (Open MPI 5):  sbatch slurm/survive.sh train.py ARGUMENTS
-# Of the tasks, SPARES wait to take the places of lost ranks. The program exits with 75 when too few ranks are left; only then, or
-# when no rank is left, the job is put back into the queue, to go on from its checkpoint.
+# SPARES of the tasks (default: 1) wait, and take the places of lost ranks. The program should exit with code 75 when too few ranks are left.
+# Only then, or when no rank is left, the job is put back into the queue; when it runs again, it should go on from its checkpoint.
 #SBATCH --job-name=mpigrad-survive
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=2
@@ -21,7 +21,7 @@ source "$here/site.sh"
 : "${1:?give a program: sbatch survive.sh train.py ARGUMENTS}"
 echo "== start number $((${SLURM_RESTART_COUNT:-0} + 1))"
 
-# Open MPI starts its daemons on the nodes by srun, which must not end them all when one node is lost
+# Open MPI starts one daemon on each node by srun, which must not end the others when a node is lost
 export PRTE_MCA_plm_slurm_args="--no-kill --kill-on-bad-exit=0"
 spares=${SPARES:-1}
 code=0

@@ -42,5 +42,5 @@ def test_the_table_comes_from_results(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(json.dumps({"machine": "a machine.", "measures": measures}))
     subprocess.run([sys.executable, "tools/readme_table.py", "r.json"], cwd=tmp_path, check=True, timeout=50)
     text = (tmp_path / "README.md").read_text()
-    assert "| empty `rpc_sync`, there and back | 4 ms | 2 ms | 2x |" in text and "a machine. Medians" in text
+    assert "| call of an empty function (`rpc_sync`) | 4 ms | 2 ms | 2x |" in text and "a machine. Medians" in text
     assert text.startswith((ROOT / "README.md").read_text().split("<!-- benchmark table -->")[0])

@@ -19,19 +19,19 @@ from benchmarks.report import in_units, line  # noqa: E402
 
 MARKERS = re.compile(r"(<!-- benchmark table -->\n).*?(<!-- end -->)", re.DOTALL)
 ROWS = {
-    "calls.empty": "empty `rpc_sync`, there and back",
-    "calls.small_in_context": "Python function on 3x3 tensors, in an autograd context",
-    "calls.in_flight": "time per call, with 64 in flight",
-    "calls.echo_16": "echo of 16 MiB",
-    "calls.echo_256": "echo of 256 MiB",
-    "backward.remote_add": "context, remote add, backward",
-    "backward.retained": "backward over one hop, graph retained",
-    "nested.chain_of_8": "8 nested calls over 4 ranks, with backward",
-    "four_ranks.trainers": "4 ranks, each trainer and server at once",
-    "parameter_server.step": "parameter-server step, 10 MB, 3 trainers",
-    "embedding.rows_1m": "sparse embedding step, 1,000,000 x 64",
-    "local.chain_2000": "local chain of 2,000 operators, with backward",
-    "mlp.mlp_step": "MLP step 784-512-512-10, batch 128",
+    "calls.empty": "call of an empty function (`rpc_sync`)",
+    "calls.small_in_context": "call of a Python function on 3x3 tensors, recorded for autograd",
+    "calls.in_flight": "time per call, if 64 calls wait for their answers at once",
+    "calls.echo_16": "send an array of 16 MiB and get it back",
+    "calls.echo_256": "send an array of 256 MiB and get it back",
+    "backward.remote_add": "context, one remote addition, backward",
+    "backward.retained": "backward through one remote call (`retain_graph=True`)",
+    "nested.chain_of_8": "8 nested calls over 4 ranks, and their backward",
+    "four_ranks.trainers": "training step of 4 ranks, each of which is trainer and parameter server at once",
+    "parameter_server.step": "step of a parameter server with 10 MB of parameters and 3 trainers",
+    "embedding.rows_1m": "training step of a remote embedding table of 1,000,000 rows x 64, with sparse gradients",
+    "local.chain_2000": "2,000 operators one after the other, and their backward (one rank, no calls)",
+    "mlp.mlp_step": "training step of a perceptron 784-512-512-10, batch of 128 (one rank, no calls)",
     "idle.resident": "memory of an idle rank",
 }
 
@@ -48,7 +48,8 @@ def table(results: Rounds, units: dict[str, str], machine: str) -> str:
         rows.append(line([title, *cells, f"{against.median:.2g}x"]))
     source = (
         f"{machine.strip().rstrip('.')}. Medians of all rounds (the last column: of each round's ratio, so it may differ from "
-        "the ratio of the medians); every sample is in `benchmarks/results/latest.json`."
+        "the ratio of the medians); `load` is the average number of processes that wanted to run. Every sample is in "
+        "`benchmarks/results/latest.json`."
     )
     return "\n".join([*rows, "", source, ""])
 

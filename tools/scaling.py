@@ -76,8 +76,8 @@ def memory(kilobytes: float) -> str:
 def costs_table(costs: Costs) -> list[str]:
     """The lines of the table of measured costs."""
     rows = (
-        ("a", "empty `rpc_sync`, there and back", time(costs.a)),
-        ("o", "one of 64 calls in flight, from first send to last answer", time(costs.o)),
+        ("a", "call of an empty function by `rpc_sync`", time(costs.a)),
+        ("o", "the same for each of 64 calls that are made at once by `rpc_async`", time(costs.o)),
         ("B", "bandwidth of a large tensor", f"{costs.B / 1e9:.2g} GB/s"),
         ("", "context, one call of a small tensor, backward, release", time(costs.b)),
         ("m", "memory of one recorded call of a 3x3 tensor, until its context is released",
