@@ -16,7 +16,9 @@ _FEW = 32  # up to this many duplicates in a piece are added one by one
 
 
 def rows_of(grad: Any) -> Iterator[tuple[Any, Any]]:
-    """Iterate over a sparse gradient in pieces: an index into the parameter's array, and the values there. Without duplicates."""
+    """Iterate over pieces of a sparse gradient as pairs (index into the parameter's array, values there); each row
+    occurs once.
+    """
     grad = grad.coalesce()
     if grad.sparse_dim != 1:
         yield tuple(grad.indices), grad.values

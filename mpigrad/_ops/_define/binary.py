@@ -26,7 +26,9 @@ OPERANDS = (Tensor, *NUMBERS, np.generic, ndarray)
 
 
 def operand(value: Any) -> Tensor | None:
-    """Convert an operand: tensors unchanged, arrays to tensors; None for other types."""
+    """Convert an operand to what `binary` operators take: tensors and numbers unchanged, arrays to tensors; None for
+    other types.
+    """
     if isinstance(value, Tensor):
         return value
     return wrap(value) if isinstance(value, ndarray) else None
@@ -127,7 +129,7 @@ def _sparse_call(made: Operator, a: Any, b: Any, kw: dict[str, Any], to_float: b
 
 
 def check_shapes(x: Any, y: Any) -> None:
-    """Raise PyTorch's error if the shapes cannot be broadcast."""
+    """Raise PyTorch's error if the shapes of two arrays cannot be broadcast."""
     for back, (m, n) in enumerate(zip(x.shape[::-1], y.shape[::-1]), start=1):
         if m != n and m != 1 and n != 1:
             place = max(x.ndim, y.ndim) - back

@@ -150,5 +150,7 @@ def in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return change(self, lambda old: fn(old, *args, **kwargs))
 
     method.__name__ = method.__qualname__ = fn.__name__ + "_"
-    method.__doc__ = f"In-place version of `{fn.__name__}`."
+    method.__doc__ = (
+        f"`{fn.__name__}` in place: overwrite this tensor with the result, and return it. The arguments are the same."
+    )
     return method

@@ -53,7 +53,10 @@ def unary(
     )
     public = _fast(made, _general(name, made, to_float, refuse))
     public.__name__ = public.__qualname__ = name
-    public.__doc__ = doc
+    types = "; integers and booleans give the default float type" if to_float else ""
+    public.__doc__ = (
+        f"{doc}\n\nThe result is a new tensor with the shape of `input`{types}. `out`: a tensor to which it is written instead."
+    )
     public.__module__ = "mpigrad"
     OPERATORS[public] = made
     changing = in_place(public)

@@ -118,7 +118,10 @@ def check_along(name: str, input: Tensor, dim: int, index: Tensor, sized: bool =
 @method
 @guarded
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
-    """Elements chosen along a dimension: `result[i][j] = input[index[i][j]][j]` for dim 0.
+    """Read elements by index along a dimension: `result[i][j] = input[index[i][j]][j]` for `dim=0`.
+
+    `index` is int64 and gives the shape of the result; an index out of range raises a RuntimeError. `sparse_grad` has
+    no effect. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).gather(1, mpigrad.tensor([[0, 0], [1, 0]]))
@@ -131,7 +134,11 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
 @method
 @guarded
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Like `gather`, with broadcast shapes; without `dim`, on the flattened tensor."""
+    """Read elements by index along `dim`: `gather` whose arguments are broadcast; without `dim`, of the flattened
+    tensor.
+
+    `indices` is int64, for example a result of `argsort`. `out`: a tensor to which the result is written.
+    """
     check_index("take_along_dim", indices)
     if dim is None:
         return gather(input.reshape(-1 if input._array.size else 0), 0, indices.reshape(-1), out=out)
@@ -183,7 +190,8 @@ operator(
 @method
 @guarded
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The slices of `input` at the indices `index` of a dimension.
+    """The slices of dimension `dim` at the indices `index`, a vector of int64 or int32: a copy. `out`: a tensor to
+    which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).index_select(1, mpigrad.tensor([1, 0]))

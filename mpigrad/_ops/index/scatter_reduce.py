@@ -178,7 +178,10 @@ def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Combine `src` into the elements that `index` names by "sum", "prod", "mean", "amax" or "amin".
+    """Combine `src` into the elements of a copy of `input` that `index` gives (as in `scatter`), by `reduce`.
+
+    `reduce` is "sum", "prod", "mean", "amax" or "amin". `include_self=False` leaves the old elements out of the
+    reduction. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2).scatter_reduce(0, mpigrad.tensor([0, 0]), mpigrad.tensor([1.0, 3.0]), "amax")

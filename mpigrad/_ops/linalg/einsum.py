@@ -17,7 +17,12 @@ Named = tuple[Tensor, list[str]]  # a tensor and the label of each of its dimens
 
 
 def einsum(*args: Any) -> Tensor:
-    """The sum of products of operands that the equation describes.
+    """Einstein summation: `einsum(equation, *operands)` sums products of operands over the labels that the result
+    does not have.
+
+    The equation has a letter for each dimension of each operand, then "->" and the letters of the result; without
+    "->", the letters that occur once, in alphabetic order. "..." stands for dimensions that are broadcast. Operands
+    may also be given as `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
 
     >>> import mpigrad
     >>> a = mpigrad.tensor([[1.0, 2.0], [3.0, 4.0]])

@@ -39,7 +39,9 @@ weight_t = operator(
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Apply `input @ weight.T + bias` to the last dimension.
+    """A linear map of the last dimension: `input @ weight.T + bias`.
+
+    `input` is (..., in), `weight` (out, in), `bias` (out,) or None; the result is (..., out).
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.linear(mpigrad.ones(5, 3), mpigrad.ones(4, 3), mpigrad.ones(4))[0]

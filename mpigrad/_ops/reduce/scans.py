@@ -39,7 +39,8 @@ CUMSUM = operator("cumsum", _cumsum, _cumsum_backward)
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """Running sums along a dimension.
+    """Running sums along `dim`: result i is the sum of the elements 0 to i. `dtype`: convert the input to this type
+    first (default: keep its type). `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.cumsum(mpigrad.tensor([1.0, 2.0, 3.0]), dim=0)
@@ -86,7 +87,8 @@ LOGCUMSUMEXP = operator("logcumsumexp", _logcumsumexp, _logcumsumexp_backward, s
 
 
 def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """Running log(sum(exp(x))) along a dimension, without overflow.
+    """Running log(sum(exp(x))) along `dim`, computed without overflow. `out`: a tensor to which the result is
+    written.
 
     >>> import mpigrad
     >>> mpigrad.logcumsumexp(mpigrad.zeros(2), dim=0)

@@ -150,7 +150,11 @@ def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None,
     axis: Any = None, keepdims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The sum of all elements, or over the given dimensions. Integers and booleans are summed as int64.
+    """The sum of all elements, or over dimensions. Integers and booleans are summed as int64.
+
+    `dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `dtype`: convert
+    the input to this type first (default: keep its type). `out`: a tensor to which the result is written. `axis` and
+    `keepdims` are NumPy's names of `dim` and `keepdim`.
 
     >>> import mpigrad
     >>> mpigrad.ones(2, 3).sum(dim=1)
@@ -172,7 +176,11 @@ def mean(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None,
     axis: Any = None, keepdims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of all elements, or over the given dimensions; of float or complex tensors only.
+    """The mean of all elements, or over dimensions. Integers raise a RuntimeError, unless `dtype` is given.
+
+    `dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `dtype`: convert
+    the input to this type first (default: keep its type). `out`: a tensor to which the result is written. `axis` and
+    `keepdims` are NumPy's names of `dim` and `keepdim`.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1.0, 2.0, 6.0]).mean()

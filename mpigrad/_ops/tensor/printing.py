@@ -35,7 +35,12 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set the options for printing tensors: digits after the point, the threshold for summarising, the line width.
+    """Set the options for printing tensors.
+
+    - `precision`: digits after the point. `linewidth`: characters in a line. `sci_mode`: scientific notation always
+      or never.
+    - `threshold`: with more elements, only `edgeitems` at both ends of each dimension are shown.
+    - `profile`: "default", "short" or "full" for a set of these.
 
     >>> import mpigrad
     >>> mpigrad.set_printoptions(precision=2)

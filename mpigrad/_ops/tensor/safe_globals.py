@@ -75,7 +75,7 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:
-    """Allow `load` to create objects of these classes inside a `with` block."""
+    """A context manager in which `load` may create objects of these classes; see `add_safe_globals`."""
 
     def __init__(self, safe_globals: list[Any]) -> None:
         self._added = safe_globals

@@ -164,11 +164,14 @@ def save(
     obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True, *,
     format: str = "mpigrad",
 ) -> None:  # fmt: skip
-    """Write an object (tensors, containers of tensors, state dicts ...) to a file, given by name or open for writing.
+    """Write an object (tensors, containers of tensors, state dicts ...) to `f`: a file name, or a file open for
+    writing bytes.
 
-    Several calls on one open file put several objects into it; as many `load` calls read them. With `format="torch"` the
-    file is one that `torch.load` reads: plain data, state dicts, strided and COO tensors, one object in a file. `pickle_module`
-    and the two arguments after it are accepted for programs written for PyTorch, and ignored.
+    Several calls on one open file put several objects into it; as many `load` calls read them.
+
+    - `format`: "mpigrad" (default), or "torch" for a file that `torch.load` reads (plain data, state dicts, strided
+      and COO tensors; one object in a file).
+    - `pickle_module` and the two arguments after it are accepted for programs written for PyTorch, and ignored.
 
     >>> import io, mpigrad
     >>> file = io.BytesIO()
@@ -223,13 +226,16 @@ def load(
     f: Any, map_location: MapLocation = None, pickle_module: Any = None, *, weights_only: bool | None = None,
     mmap: bool | None = None, **pickle_load_args: Any,
 ) -> Any:  # fmt: skip
-    """Read what `save` or `torch.save` wrote, or a safetensors file.
+    """Read an object that `save` or `torch.save` wrote, or a safetensors file. `f`: a file name, or a file open for
+    reading bytes.
 
-    `map_location` says where tensors go: a device for all, a dict from saved to wanted devices, or a function of a
-    tensor and its saved device. Unless `weights_only=False`, only tensors, plain containers, numbers and classes that
-    were allowed with `mpigrad.serialization.add_safe_globals` are created, so that untrusted files cannot run code. Files of
-    `torch.save` are always read in this way; torch need not be installed, and tensors become mpigrad's. With `mmap=True` the
-    tensors of a named file are read on first use.
+    - `map_location`: where tensors go: a device for all, a dict from saved to wanted devices, or a function of a
+      tensor and its saved device. Default: the device from which they were saved.
+    - `weights_only`: True (the default) creates only tensors, plain containers, numbers and classes allowed with
+      `mpigrad.serialization.add_safe_globals`, so that untrusted files cannot run code. False allows any pickle.
+    - `mmap=True`: the tensors of a named file are read on first use.
+
+    Files of `torch.save` are always read in the safe way; torch need not be installed, and tensors become mpigrad's.
     """
     safe = weights_only is not False
     if isinstance(f, (str, os.PathLike)):

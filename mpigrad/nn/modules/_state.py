@@ -39,7 +39,7 @@ class _IncompatibleKeys(NamedTuple("IncompatibleKeys", [("missing_keys", list), 
 
 
 def gather(module: Module, destination: Any, prefix: str, keep_vars: bool) -> Any:
-    """Add the state of a module and of its submodules to `destination`."""
+    """Add the state of a module and of its submodules to `destination` (None: a new dictionary) and return it."""
     if destination is None:
         destination = OrderedDict()
         destination._metadata = OrderedDict()

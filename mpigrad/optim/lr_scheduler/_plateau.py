@@ -12,7 +12,14 @@ from ._base import LRScheduler, check_optimizer, set_rate
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the learning rate by `factor` when the metric has not improved for `patience` steps.
+    """Multiply the learning rate by `factor` when a metric has not improved for more than `patience` steps.
+
+    - `mode`: "min" (smaller metrics are better) or "max".
+    - `threshold`: the improvement that counts, relative to the best metric or, with `threshold_mode="abs"`, absolute.
+    - `cooldown`: steps after a reduction in which nothing is counted. `min_lr`: the lowest rate, one number or one
+      for each group. `eps`: smaller changes are not made.
+
+    Call `step(metric)`, usually after each validation.
 
     >>> import mpigrad
     >>> from mpigrad.optim import lr_scheduler
@@ -71,7 +78,7 @@ class ReduceLROnPlateau(LRScheduler):
         return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Record a metric, and reduce the learning rates if it has not improved for too long."""
+        """Record the metric, a number, and reduce the learning rates if it has not improved for too long."""
         current = float(metrics.item() if isinstance(metrics, Tensor) else metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(current, self.best):

@@ -37,10 +37,11 @@ class Steps:
 
 
 def layer(fused: Operator, states: int = 1) -> Callable[..., tuple[Tensor, ...]]:
-    """Define one layer in one direction over (steps, batch, features); its function returns all outputs, then the last states.
+    """Decorator: define one recurrent layer in one direction, over (steps, batch, features), as one operator.
 
-    It takes the input, the first states, two weights, and two biases or None. `lengths`, an array of ints, says after how
-    many steps each row ends; for the reverse direction, the caller reverses such rows first.
+    The function takes the input, the first states, two weights, and two biases or None; it returns all outputs, then
+    the last states. `lengths`, an array of ints, says after how many steps each row ends; for the reverse direction,
+    the caller reverses such rows first.
     """
 
     def run(*given: Any, reverse: bool = False, lengths: Any = None, **kind: Any) -> tuple[Tensor, ...]:
