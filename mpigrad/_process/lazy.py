@@ -27,7 +27,7 @@ def load(module: str) -> bool:
 
 
 def submodule(package: str, name: str) -> Any:
-    """A module of a package, which a program uses as an attribute without having imported it."""
+    """Import and return a module that a program uses as an attribute of its package without having imported it."""
     if name[:2] != "__" and name.isidentifier():  # it may come from a file
         try:
             return importlib.import_module(f"{package}.{name}")

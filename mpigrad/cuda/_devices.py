@@ -80,7 +80,7 @@ def synchronize(device: Which = None) -> None:
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """The properties of a GPU."""
+    """The properties of a GPU; see `get_device_properties`."""
 
     name: str
     major: int
@@ -101,7 +101,9 @@ class DeviceProperties:
 
 
 def get_device_properties(device: Which = None) -> DeviceProperties:
-    """The properties of a GPU: name, compute capability, memory, processors."""
+    """The properties of a GPU: an object with `name`, `major`, `minor` (compute capability), `total_memory` in bytes
+    and others.
+    """
     found = seam.cupy().cuda.runtime.getDeviceProperties(index_of(device))
     return DeviceProperties(
         found["name"].decode(), found["major"], found["minor"], found["totalGlobalMem"], found["multiProcessorCount"],

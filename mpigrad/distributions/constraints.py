@@ -15,7 +15,7 @@ class Constraint:
     event_dim = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether each value (each last `event_dim` dimensions) is allowed."""
+        """Whether each value (or each event, of the last `event_dim` dimensions) is allowed: a tensor of bools."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

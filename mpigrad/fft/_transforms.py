@@ -122,13 +122,16 @@ def _real(
 
 
 _KINDS = {
-    "fft": (_both_ways, True, "The transform of complex or real numbers"),
-    "ifft": (_both_ways, False, "The inverse of the transform"),
-    "rfft": (_half, True, "The transform of real numbers: the half that says all"),
-    "irfft": (_real, False, "The inverse of the transform of real numbers"),
-    "hfft": (_real, True, "The transform of numbers of which half is given, the rest being their conjugates"),
+    "fft": (_both_ways, True, "The Fourier transform of complex or real numbers"),
+    "ifft": (_both_ways, False, "The inverse Fourier transform"),
+    "rfft": (_half, True, "The Fourier transform of real numbers: the half with non-negative frequencies, which determines the other"),
+    "irfft": (_real, False, "The inverse of `rfft`: real numbers from the half of a spectrum with non-negative frequencies"),
+    "hfft": (_real, True, "The Fourier transform, which is real, of a Hermitian-symmetric signal, of which half is given"),
     "ihfft": (_half, False, "The inverse of `hfft`"),
 }
+
+
+_SEVERAL = "`dim`: the dimensions. `s`: the length of each; -1 keeps it. `norm`: see `mpigrad.fft`."
 
 
 def _along_one(name: str, example: str) -> Any:
@@ -143,7 +146,9 @@ def _along_one(name: str, example: str) -> Any:
             raise RuntimeError(f"Invalid number of data points ({n}) specified")
         return run(name, input, _one_dim(input, dim), lengths, norm, forward, out)
 
-    return _named(transform, name, f"{what}, along one dimension.\n\n{example}")
+    length = "the length of the result" if run is _real else "the input is cut or padded with zeros to this length"
+    given = f"`dim`: the dimension. `n`: {length}. `norm`: see `mpigrad.fft`."
+    return _named(transform, name, f"{what}, along one dimension.\n\n    {given}\n\n{example}")
 
 
 def _along_two(name: str) -> Any:
@@ -155,7 +160,7 @@ def _along_two(name: str) -> Any:
         need_tensors(f"fft_{name}", input=input)
         return run(name, input, *_dims(input, s, dim), norm, forward, out)
 
-    return _named(transform, name, f"{what}, along two dimensions.")
+    return _named(transform, name, f"{what}, along two dimensions.\n\n    {_SEVERAL}\n    ")
 
 
 def _along_several(name: str) -> Any:
@@ -167,7 +172,7 @@ def _along_several(name: str) -> Any:
         need_tensors(f"fft_{name}", input=input)
         return run(name, input, *_dims(input, s, dim), norm, forward, out)
 
-    return _named(transform, name, f"{what}, along all dimensions or those given.")
+    return _named(transform, name, f"{what}, along all dimensions or those given.\n\n    {_SEVERAL}\n    ")
 
 
 def _named(function: Any, name: str, doc: str) -> Any:

@@ -59,14 +59,14 @@ def _dumps(task: Task, importable: bool) -> tuple[bytes, bool]:
 
 
 class Start(NamedTuple):
-    """A mark that a rank has started: its host and process id."""
+    """A file by which a rank says that it has started: its host and process id."""
 
     host: str
     pid: int
 
 
 class Failure(NamedTuple):
-    """The failure of a rank: a traceback or an exit code."""
+    """A file by which a rank says that it has failed: a traceback or an exit code."""
 
     pid: int
     traceback: str | None

@@ -27,7 +27,9 @@ _here = threading.local()
 
 
 class WorkerInfo(NamedTuple):
-    """Information for a data set about the `DataLoader` worker that calls it."""
+    """What a data set may know about the `DataLoader` worker that calls it: `id`, `num_workers`, `seed` and
+    `dataset`.
+    """
 
     id: int
     num_workers: int
@@ -36,7 +38,7 @@ class WorkerInfo(NamedTuple):
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Information about the worker in whose thread this runs; None outside of workers.
+    """The `WorkerInfo` of the worker in whose thread this runs; None outside of workers.
 
     >>> from mpigrad.utils.data import DataLoader, get_worker_info
     >>> class Workers:
