@@ -19,7 +19,9 @@ _PATTERN = re.compile(r"^([a-z]+)(?::(0|[1-9]\d*))?$")
 
 
 class device:
-    """The place where a tensor is stored: `device("cpu")`, `device("cuda")`, `device("cuda:1")`, `device("cuda", 1)`.
+    """The place where a tensor is stored: `device("cpu")`, or a GPU as `device("cuda:1")` or `device("cuda", 1)`.
+
+    `device("cuda")`, without an index, is the current GPU. Attributes: `type` ("cpu" or "cuda") and `index`.
 
     >>> device("cuda:1")
     device(type='cuda', index=1)
@@ -93,7 +95,8 @@ DEFAULT = _Default()
 
 
 def set_default_device(device: Any) -> None:
-    """Make `device` the default of factory functions (`zeros`, `tensor`, `rand`, ...) in this thread; None is the CPU.
+    """Make `device` the place of tensors that this thread creates (`zeros`, `tensor`, `rand`, ...) without saying
+    where; None is the CPU.
 
     >>> import mpigrad
     >>> mpigrad.set_default_device("cpu")
@@ -104,7 +107,7 @@ def set_default_device(device: Any) -> None:
 
 
 def get_default_device() -> device:
-    """The default device of factory functions in this thread."""
+    """The device of tensors that this thread creates without saying where."""
     place = DEFAULT.place
     return place if place.index is not None or place.type == "cpu" else resolve(place)
 
@@ -113,7 +116,9 @@ _made = device  # an alias for functions that have an argument called `device`
 
 
 class NoCudaError(AssertionError, RuntimeError):
-    """CuPy is missing. Both of PyTorch's types: AssertionError (built without CUDA) and RuntimeError (no GPU)."""
+    """Raised if CuPy is missing. It has both of PyTorch's types: AssertionError (built without CUDA) and RuntimeError
+    (no GPU).
+    """
 
 
 @functools.cache
@@ -134,7 +139,7 @@ def cupy() -> ModuleType:
 
 
 class _Use:
-    """Caches whether CuPy is in use, because every backward pass asks."""
+    """Whether CuPy is in use, stored because every backward pass asks."""
 
     loaded = False
 

@@ -16,7 +16,9 @@ import numpy as np
 
 
 class Reference(NamedTuple):
-    """Where another process of the host can find a block: a process that has it open, the file descriptor there, the size."""
+    """How another process of the host finds a block: a process that has it open, the file descriptor there, the size
+    in bytes.
+    """
 
     host: bytes  # the boot id
     pid: int

@@ -191,7 +191,7 @@ Edge = tuple["Node", int]
 
 
 class RemovableHandle:
-    """Removes one hook; also works as a context manager."""
+    """The result of registering a hook: `remove()` removes the hook, as does the end of a `with` block."""
 
     _ids = itertools.count()
 
@@ -233,7 +233,7 @@ def next_sequence() -> int:
 
 
 class Node:
-    """A recorded operation. Subclasses implement its derivative in `run`."""
+    """A recorded operation in the graph. Subclasses implement its derivative in `run`."""
 
     __slots__ = ("__weakref__", "_sequence", "edges", "hooks", "stack")
     edges: tuple[Edge | None, ...]  # (node, output index) for each input; None if it needs no gradient
@@ -276,23 +276,32 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes below, each with the index of its output; None for inputs that need no gradient."""
+        """The nodes to which this one sends gradients, as pairs (node, index of its output); (None, 0) for inputs
+        that need no gradient.
+        """
         return tuple((None, 0) if edge is None or edge[0].__class__ is DiscardGrad else edge for edge in self.edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for user data about this node."""
+        """A dictionary in which a program may note anything about this node."""
         notes = _NOTES.get(self)
         if notes is None:
             notes = _NOTES[self] = {}
         return notes
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad_inputs, grad_outputs)` after this node has run; its result replaces `grad_inputs`."""
+        """Call `hook(grad_inputs, grad_outputs)` after this node has run in a backward pass; a result other than None
+        replaces `grad_inputs`.
+
+        Both are tuples of tensors and Nones. Returns a handle, whose `remove()` removes the hook.
+        """
         return _register(hooks_of(self).post, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad_outputs)` before this node runs; its result replaces them."""
+        """Call `hook(grad_outputs)` before this node runs in a backward pass; a result other than None replaces them.
+
+        Returns a handle, whose `remove()` removes the hook.
+        """
         return _register(hooks_of(self).pre, hook)
 
     def _register_hook_dict(self, hooks: dict[int, Any]) -> None:

@@ -84,9 +84,9 @@ def hooks_left() -> None:
 
 
 class Packed:
-    """A saved tensor that went through `saved_tensors_hooks`.
+    """A saved tensor after the pack hook of `saved_tensors_hooks`: holds what the hook returned.
 
-    Raw derivatives, which read only `_array`, can use it like the tensor: each access calls the unpack hook.
+    Derivatives on arrays, which read only `_array`, can use it like the tensor: each access calls the unpack hook.
     """
 
     __slots__ = ("edge", "hook", "packed")
@@ -125,7 +125,10 @@ class Packed:
 
 
 class Saved:
-    """One tensor that a node keeps. For outputs of the node it keeps an alias without `grad_fn`: a cycle otherwise."""
+    """One tensor that a node keeps for its derivative, with its version.
+
+    For outputs of the node it keeps an alias without `grad_fn`; the tensor itself would make a reference cycle.
+    """
 
     __slots__ = ("output", "tensor", "version")
 

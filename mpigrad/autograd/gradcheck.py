@@ -29,7 +29,9 @@ def grad(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
 
 
 class GradcheckError(RuntimeError):
-    """Raised by `gradcheck` and `gradgradcheck` when gradients are wrong."""
+    """Raised by `gradcheck` and `gradgradcheck` when gradients differ from finite differences; the message shows
+    both.
+    """
 
 
 def gradcheck(

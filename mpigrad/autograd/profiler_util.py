@@ -21,7 +21,7 @@ class Interval(NamedTuple):
 
 
 class DeviceType(enum.Enum):
-    """The device of an event: always the CPU, as GPUs are not timed."""
+    """The device of an event; always `DeviceType.CPU`, as GPUs are not timed."""
 
     CPU = 0
     CUDA = 1
@@ -74,7 +74,9 @@ class _Times:
 
 
 class FunctionEvent(_Times):
-    """One operator, node or labelled block: its time, thread and parent."""
+    """One recorded operator, node or labelled block: `name`, `time_range`, `thread`, `cpu_parent`, `cpu_children` and
+    others.
+    """
 
     count = 1
 

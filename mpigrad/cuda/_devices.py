@@ -74,7 +74,7 @@ class device_of(device):
 
 
 def synchronize(device: Which = None) -> None:
-    """Wait until all work on all streams of a GPU is complete."""
+    """Wait until all work on all streams of a GPU (default: the current one) is complete."""
     seam.synchronize(seam.device("cuda", index_of(device)))
 
 
@@ -113,12 +113,12 @@ def get_device_properties(device: Which = None) -> DeviceProperties:
 
 
 def get_device_name(device: Which = None) -> str:
-    """The name of a GPU."""
+    """The name of a GPU (default: the current one), such as "NVIDIA A100-SXM4-40GB"."""
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Which = None) -> tuple[int, int]:
-    """The compute capability of a GPU, e.g. (8, 0)."""
+    """The compute capability of a GPU (default: the current one), such as (8, 0)."""
     found = get_device_properties(device)
     return found.major, found.minor
 

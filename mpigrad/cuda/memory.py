@@ -130,7 +130,7 @@ def memory_stats_as_nested_dict(device: Which = None) -> dict[str, Any]:
 
 
 def memory_summary(device: Which = None, abbreviated: bool = False) -> str:
-    """The statistics of a GPU's memory as a small table."""
+    """The statistics of a GPU's memory as text, a small table. `abbreviated` has no effect."""
     rows = [
         f"GPU {index_of(device)}          now MiB   peak MiB",
         f"allocated  {memory_allocated(device) / 2**20:10.1f} {max_memory_allocated(device) / 2**20:10.1f}",
@@ -140,7 +140,7 @@ def memory_summary(device: Which = None, abbreviated: bool = False) -> str:
 
 
 def mem_get_info(device: Which = None) -> tuple[int, int]:
-    """Free and total bytes of a GPU, as reported by the driver."""
+    """The free and the total memory of a GPU, in bytes, as reported by the driver."""
     with seam.on_device(seam.device("cuda", index_of(device))):
         return seam.cupy().cuda.runtime.memGetInfo()
 
@@ -162,7 +162,7 @@ def get_per_process_memory_fraction(device: Which = None) -> float:
 
 
 def device_memory_used(device: Which = None) -> int:
-    """Bytes of a GPU that are used by all processes."""
+    """The number of bytes of a GPU that all processes together use."""
     free, total = mem_get_info(device)
     return total - free
 

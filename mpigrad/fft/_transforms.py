@@ -124,8 +124,8 @@ def _real(
 _KINDS = {
     "fft": (_both_ways, True, "The Fourier transform of complex or real numbers"),
     "ifft": (_both_ways, False, "The inverse Fourier transform"),
-    "rfft": (_half, True, "The Fourier transform of real numbers: the half with non-negative frequencies, which determines the other"),
-    "irfft": (_real, False, "The inverse of `rfft`: real numbers from the half of a spectrum with non-negative frequencies"),
+    "rfft": (_half, True, "The Fourier transform of real numbers, of which it returns the half with non-negative frequencies"),
+    "irfft": (_real, False, "The inverse of `rfft`, from half of a spectrum to real numbers"),
     "hfft": (_real, True, "The Fourier transform, which is real, of a Hermitian-symmetric signal, of which half is given"),
     "ihfft": (_half, False, "The inverse of `hfft`"),
 }

@@ -62,7 +62,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, o
 
 @guarded
 def old_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Deprecated name of `linalg.cholesky`.
+    """Deprecated name of `linalg.cholesky`, with the same arguments.
 
     >>> import mpigrad
     >>> mpigrad.cholesky(mpigrad.tensor([[4.0]]))
@@ -101,7 +101,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
 
 @guarded
 def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
-    """Deprecated name of `linalg.qr`.
+    """Deprecated form of `linalg.qr`: returns (Q, R). `some=True` (default) is `mode="reduced"`, False is "complete".
 
     >>> import mpigrad
     >>> mpigrad.qr(mpigrad.ones(3, 2)).Q.shape

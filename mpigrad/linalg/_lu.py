@@ -135,13 +135,13 @@ def lu_solve(
 
 @guarded
 def old_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Deprecated form of `linalg.lu_solve`, with another order of arguments."""
+    """Deprecated form of `linalg.lu_solve(LU_data, LU_pivots, b)`."""
     return lu_solve(LU_data, LU_pivots, b, out=out)
 
 
 @guarded
 def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """Deprecated form of `linalg.lu_factor_ex`; returns the infos if `get_infos`."""
+    """Deprecated form of `linalg.lu_factor`: returns (LU, pivots), with `get_infos` (LU, pivots, infos)."""
     found, pivots, info = _factored("lu", A, pivot)
     return (found, pivots, wrap(info)) if get_infos else (found, pivots)
 

@@ -21,7 +21,9 @@ class SparseLayoutError(NotImplementedError, AttributeError):
 
 
 class SparseArray:
-    """`indices` (sparse dimensions, count) of int64, `values` (count, *dense shape), and the whole `shape`."""
+    """A sparse array: `indices` (sparse dimensions, count) of int64, `values` (count, *dense shape), and the whole
+    `shape`.
+    """
 
     __slots__ = ("indices", "is_coalesced", "shape", "values")
     is_sparse_array = True
@@ -81,7 +83,7 @@ class SparseArray:
         return SparseArray, (self.indices, self.values, self.shape, self.is_coalesced)
 
     def moved(self, move: Callable[[Any], Any]) -> SparseArray:
-        """A copy with both arrays moved by `move`."""
+        """A copy whose indices and values are the results of `move(array)`."""
         return SparseArray(move(self.indices), move(self.values), self.shape, self.is_coalesced)
 
     def copy(self) -> SparseArray:

@@ -81,7 +81,9 @@ def changed(tensor: Tensor, node: Node | None) -> None:
 
 
 def before(tensor: Tensor) -> Tensor:
-    """An alias of the tensor with its `grad_fn` of now, which the in-place change that follows does not affect."""
+    """An alias of the tensor as it is in the graph now; the in-place change that follows does not affect its
+    `grad_fn`.
+    """
     made = wrap(tensor._array)
     made._counter = counter(tensor)
     if MODE.enabled:

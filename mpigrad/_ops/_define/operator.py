@@ -349,8 +349,9 @@ def refuse_sparse(name: str, tensor: Tensor) -> None:
 
 
 def check_one_device(name: str, arrays: Sequence[Any]) -> device:
-    """The common device of the tensors; raises an error if devices are mixed. Only zero-dimensional CPU tensors may be combined
-    with tensors on a GPU.
+    """The common device of some arrays; raises PyTorch's error if devices are mixed.
+
+    Only zero-dimensional CPU tensors may be combined with tensors on a GPU.
     """
     places: list[device] = []
     for array in arrays:

@@ -160,7 +160,7 @@ def _integers(name: str, ufunc: Any, doc: str) -> Any:
         return deliver(made.general(input, other), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = doc
+    call.__doc__ = f"{doc} Both are tensors, which are broadcast. `out`: a tensor to which the result is written."
     method(call)
     method(in_place(call), name + "_")
     return call

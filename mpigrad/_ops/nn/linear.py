@@ -25,7 +25,7 @@ class _TransposedWeight(OpNode):
 
 
 def untranspose(x: Any) -> Any:
-    """The transpose of a matrix: if it is the transposed view of a whole array, that array itself, not a view of it."""
+    """The transpose of a matrix: if the matrix is itself the transposed view of a whole array, that array."""
     base = x.base
     if base.__class__ is np.ndarray and base.shape == x.shape[::-1] and base.strides == x.strides[::-1]:
         if base.base is None and base.dtype is x.dtype:

@@ -148,7 +148,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Merge the dimensions from `start_dim` to `end_dim` into one.
+    """Merge the dimensions from `start_dim` to `end_dim` (included; default: all) into one; a view if possible.
 
     >>> import mpigrad
     >>> mpigrad.ones(2, 3, 4).flatten(1).shape

@@ -52,7 +52,8 @@ add_to_both("zeros_like_shaped", _zeros, lambda like, *, shape: wrap(_zeros(like
 
 @method
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at one index of a dimension, without that dimension; a view.
+    """The slice at position `index` of dimension `dim`, without that dimension; a view. Negative indices count from
+    the end.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).select(1, 0)
@@ -139,7 +140,7 @@ _SPLIT_SIZES = operator("split_with_sizes", _split, _split_backward, node="Split
 
 @method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices of a dimension, without that dimension, as a tuple of views.
+    """All slices along dimension `dim`, without that dimension, as a tuple of views.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).unbind()

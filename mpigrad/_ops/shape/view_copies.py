@@ -101,7 +101,7 @@ def is_distributed(input: Tensor) -> bool:
 
 
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex conjugate, computed at once.
+    """The complex conjugate of each element, as a new tensor. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.conj_physical(mpigrad.tensor([1 + 2j]))
@@ -116,12 +116,12 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
 
 
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> Any:
-    """`split` that allows in-place changes of its results, as in PyTorch."""
+    """`split` whose results may be changed in place, as in PyTorch."""
     return tuple(each.clone() for each in split(input, split_size, dim))
 
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> Any:
-    """`split_with_sizes` that allows in-place changes of its results, as in PyTorch."""
+    """`split_with_sizes` whose results may be changed in place, as in PyTorch."""
     return tuple(each.clone() for each in split(input, list(split_sizes), dim))
 
 

@@ -130,12 +130,12 @@ def is_nonzero(input: Tensor) -> bool:
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether both tensors have the same shape."""
+    """Whether two tensors have the same shape."""
     return input._array.shape == other._array.shape
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was created in inference mode."""
+    """Whether the tensor was created inside `inference_mode`."""
     return input.is_inference()
 
 
@@ -284,7 +284,7 @@ def __contains__(self: Tensor, element: Any) -> bool:
 
 @method
 def get_device(self: Tensor) -> int:
-    """The index of the GPU of this tensor; -1 on the CPU."""
+    """The index of the GPU on which this tensor is; -1 for a tensor on the CPU."""
     return -1 if self.device.index is None else self.device.index
 
 

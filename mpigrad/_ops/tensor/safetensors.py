@@ -30,7 +30,7 @@ _LONGEST_HEADER = 100_000_000  # bytes, as in the reference implementation
 
 
 class SafetensorError(RuntimeError):
-    """A file that is not in the safetensors format, or is damaged."""
+    """Raised for a file that is not in the safetensors format, or is damaged."""
 
 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
@@ -53,7 +53,7 @@ def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], meta
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes that `save_file` writes."""
+    """The bytes of the file that `save_file` would write for these tensors."""
     return b"".join(_parts(tensors, metadata))
 
 

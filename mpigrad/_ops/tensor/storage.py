@@ -20,7 +20,7 @@ from ..create.create import Place, empty, tensor
 
 
 class UntypedStorage:
-    """The memory that a tensor and its views share: address and size."""
+    """The block of memory that a tensor and its views share: its address and its size in bytes."""
 
     def __init__(self, array: Any) -> None:
         while getattr(array, "base", None) is not None and type(array.base) is type(array):

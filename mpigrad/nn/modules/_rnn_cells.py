@@ -19,7 +19,7 @@ from .module import Module
 
 
 class RNNCellBase(Module):
-    """Base class of recurrent cells: weights and checks."""
+    """Base class of recurrent cells: weights, biases and checks. Use `RNNCell`, `LSTMCell` or `GRUCell`."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None

@@ -14,7 +14,7 @@ from .module import Module
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """`Linear` under the name that PyTorch shows for the output projection."""
+    """`Linear` under the name that PyTorch has for the output projection of `MultiheadAttention`."""
 
 
 class MultiheadAttention(Module):

@@ -23,7 +23,7 @@ class Sampler(Generic[T]):
 
 
 class SequentialSampler(Sampler[int]):
-    """The indices of `data_source` in order."""
+    """A sampler that gives the indices 0, 1, ... of `data_source` in order."""
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
