@@ -238,9 +238,11 @@ def use_gpu(index: int) -> None:
 
 
 def strict(array: Any) -> Any:
-    """A context manager in which linear algebra raises `numpy.linalg.LinAlgError` for singular matrices and the like.
+    """A context manager in which linear algebra raises `numpy.linalg.LinAlgError` if there is no result, as for
+    singular matrices.
 
-    NumPy always does. CuPy only does on request, because the check must wait for the device."""
+    NumPy always does. CuPy only does on request, because the check must wait for the device.
+    """
     if isinstance(array, np.ndarray):
         return NOWHERE
     cupy()

@@ -147,8 +147,8 @@ class _Default:
 
 
 def get_default_dtype() -> dtype:
-    """The floating-point type of tensors that are created without a type from Python floats, or by `zeros`, `rand`
-    and the like.
+    """The floating-point type of tensors that are created without a type, by `zeros`, `rand` and others, or from
+    Python floats.
 
     >>> import mpigrad
     >>> mpigrad.get_default_dtype()

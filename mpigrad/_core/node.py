@@ -62,7 +62,7 @@ def add_to_grad(leaf: Tensor, grad: Any, F: Any, owned: bool) -> None:
 
 
 def grown(held: Tensor, grad: Any) -> Tensor:
-    """Add a gradient to another one, in place unless it is sparse and becomes dense."""
+    """The sum of two gradients: added in place to `held`, unless that is sparse and the sum is dense."""
     array = held._array
     if getattr(array, "is_sparse_array", False) and not getattr(grad, "is_sparse_array", False):
         return wrap(array + grad)
@@ -119,8 +119,11 @@ def _is_dense(array: Any) -> bool:
 
 
 def keep(grad: Any, variable: Tensor, owned: bool) -> Any:
-    """The gradient itself if nothing else refers to its memory and its layout is right, otherwise a copy. `owned`: there is
-    no other reference to `grad`."""
+    """The gradient itself if nothing else refers to its memory and its layout is right, otherwise a copy, for a leaf
+    to keep.
+
+    `owned`: there is no other reference to `grad`.
+    """
     if type(grad) is ndarray and type(grad.base) is bytearray:
         return grad.copy()  # a view of a received frame, which it would keep alive
     if owned:
@@ -153,8 +156,11 @@ def _own(part: Any) -> Any:
 
 
 def take_saved(node: Any) -> list[tuple[Any, bool]]:
-    """Take the saved tensors out of a node; returns their arrays, each with whether it has no other reference and may be
-    overwritten. None for tensors that were not saved."""
+    """Take the saved tensors out of a node that will not run again.
+
+    Returns for each its array and whether it may be overwritten, because nothing else refers to it; None for those
+    not saved.
+    """
     saved = node.saved
     node.saved = None  # first: another thread that runs this node must not find arrays that are being overwritten
     shared = not sole(saved)  # another thread is running the node
@@ -251,8 +257,11 @@ class Node:
         self.edges, self.hooks, self._sequence = (), None, next_sequence()
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        """Return the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of
-        gradients and Nones if `outputs` is not 1), an array if F is RAW and a Tensor otherwise."""
+        """Return the gradients of the inputs, aligned with `edges`.
+
+        `grad` is the gradient of the output (a list of gradients and Nones if `outputs` is not 1): an array if F is
+        RAW (see `_graph/namespace.py`), otherwise a Tensor.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define run(), which computes the gradients of its inputs")
 
     def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
@@ -534,7 +543,9 @@ _MODES = {
 
 
 class View:
-    """The view data of a tensor: its base, the operators between them, and the version at which its `grad_fn` is valid."""
+    """What a view knows: its base, the chain of operators between them, and the version at which its `grad_fn` is
+    valid.
+    """
 
     __slots__ = ("age", "base", "chain", "fixed", "inherits", "version")
 
@@ -614,8 +625,10 @@ def make_view(made: Tensor, of: Tensor, step: Step, fixed: str | None = None) ->
 
 
 def forget_view(tensor: Tensor) -> None:
-    """Undo `make_view`, for a tensor that becomes another view of the same memory. Compares by identity: looking up a reference
-    in the set would compare tensors, that is, their elements."""
+    """Undo `make_view`, for a tensor that becomes another view of the same memory.
+
+    It compares by identity: looking up a reference in the set would compare tensors, that is, their elements.
+    """
     views = _shared(tensor)[1]
     for reference in [each for each in views if each() is tensor]:
         views.discard(reference)
@@ -721,8 +734,10 @@ def memory_order(array: Any) -> tuple[int, ...] | None:
 
 
 def check_in_place(tensor: Tensor, recorded: bool | None = None) -> None:
-    """Raise PyTorch's errors for tensors that must not be changed in place. `recorded`: whether the change is recorded; None
-    means "if the tensor requires grad"."""
+    """Raise PyTorch's errors for tensors that must not be changed in place.
+
+    `recorded`: whether the change is recorded; None: if the tensor requires grad.
+    """
     if tensor._extra is not None and tensor._extra.inference and not MODE.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to "

@@ -60,7 +60,8 @@ def set_modes(modes: tuple[bool, bool]) -> None:
 
 
 def is_grad_enabled() -> bool:
-    """Whether this thread records operations for gradients: True, except inside `no_grad` and the like.
+    """Whether this thread records operations for gradients: True at first, False inside `no_grad` or
+    `inference_mode`.
 
     >>> import mpigrad
     >>> mpigrad.is_grad_enabled()

@@ -10,7 +10,7 @@ from typing import NoReturn
 from .rank import launched_rank
 
 SURVIVE, HEARTBEAT = "MPIGRAD_SURVIVE", "MPIGRAD_HEARTBEAT"
-SURVIVORS = "MPIGRAD_SURVIVORS"  # a folder in which each rank that comes to its end leaves a file, if it is on the same host
+SURVIVORS = "MPIGRAD_SURVIVORS"  # a folder in which each rank on this host leaves a file when it has run to its end
 SPARES = "MPIGRAD_SPARES"  # how many of the last ranks wait to take the place of lost ones
 INCARNATION = "MPIGRAD_INCARNATION"  # how many processes were lost in the place of this one
 SHORTEST = 0.2  # seconds
@@ -107,7 +107,7 @@ def end_processes_of(rank: int) -> None:
 
 
 def mark_survivor() -> None:
-    """Leave a file that says that this rank has come to its end. `mpigrad run` reads it, as launchers exit with 0
+    """Leave a file that says that this rank has run to its end. `mpigrad run` reads it, as launchers exit with 0
     even if all ranks die.
     """
     folder = os.environ.get(SURVIVORS)

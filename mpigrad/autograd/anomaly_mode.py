@@ -125,7 +125,7 @@ class detect_anomaly:
 
     >>> import mpigrad, warnings
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")  # of its being slow
+    ...     warnings.simplefilter("ignore")  # the warning that it is slow
     ...     with mpigrad.autograd.detect_anomaly():
     ...         x = mpigrad.tensor(2.0, requires_grad=True)
     ...         (x * x).backward()

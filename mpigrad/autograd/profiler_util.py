@@ -172,7 +172,7 @@ class FunctionEventAvg(_Times):
 
 
 def _inside_its_own(event: Any) -> bool:
-    """Whether an event of the same name surrounds it, whose time includes it already."""
+    """Whether the event is nested in one of the same name, whose time already includes it."""
     above = getattr(event, "cpu_parent", None)
     while above is not None:
         if above.name == event.name:

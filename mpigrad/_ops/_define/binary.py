@@ -66,8 +66,10 @@ def as_common(values: Sequence[Any], kind: dtype) -> list[Any]:
 
 
 class Binary:
-    """An operator of two operands, each a tensor or a number. `fast` is the operator as a function; `dunder` is the method behind
-    Python's operator (such as `__add__`), which returns NotImplemented for unknown operands.
+    """An operator of two operands, each a tensor or a number.
+
+    `fast` is the operator as a function; `dunder` is the method behind Python's operator (such as `__add__`), which
+    returns NotImplemented for unknown operands.
     """
 
     __slots__ = ("dunder", "fast", "operator", "refuse_bool", "to_float", "ufunc")
@@ -195,9 +197,12 @@ def binary(
     refuse_bool: Callable[[Any, Any], None] | None = None,
     base: type[OpNode] = OpNode,
 ) -> Binary:
-    """Define an operator of two operands. `ufunc` is used by the fast path; `forward`, if given, by the general path, with
-    keywords. `saves` may list inputs only, in order: `((0, 1), (1, 0))` saves each input if the other one needs a gradient.
-    `to_float` as in `common_dtype`; `refuse_bool` raises the error for booleans, if the operator does not take them.
+    """Define an operator of two operands.
+
+    - `ufunc` is used by the fast path; `forward`, if given, by the general path, with keywords.
+    - `saves` may list inputs only, in order: `((0, 1), (1, 0))` saves each input if the other one needs a gradient.
+    - `to_float` as in `common_dtype`; `refuse_bool` raises the error for booleans, if the operator does not take
+      them.
     """
     made = operator(name, forward or ufunc, backward, saves, node=node, broadcasts=True, base=base)
     return Binary(made, ufunc, to_float, refuse_bool)

@@ -1,5 +1,5 @@
-"""Operands of other libraries. PyTorch's tensor class has the same name as ours, so errors name the library and say how to
-convert.
+"""Operands of other libraries. PyTorch's tensor class has the same name as ours, so errors name the library and how
+to convert.
 """
 
 from __future__ import annotations

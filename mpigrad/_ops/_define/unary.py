@@ -67,9 +67,10 @@ def unary(
 
 
 class LightNode(OpNode):
-    """A node of the fast path. It saves one object without a tuple: the input (with its version in `versions`) or the array of
-    the result. An array has no version: the result's version counter is created before its elements can change, and from then on
-    `saved` is a tuple as in other nodes.
+    """A node of the fast path, which saves one object without a tuple: the input, or the array of the result.
+
+    Of the input, `versions` has the version. An array has no version: the result's version counter is created before
+    its elements can change, and from then on `saved` is a tuple as in other nodes.
     """
 
     __slots__ = ()

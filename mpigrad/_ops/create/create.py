@@ -93,10 +93,10 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Place = None) -> Te
 def asarray(
     obj: Any, *, dtype: dtype | None = None, device: Place = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor of `obj`: a number, nested lists, an array, a tensor, or an object with DLPack or the buffer protocol.
+    """A tensor of `obj`: a number, nested lists, a tensor, or an object that NumPy converts to an array.
 
-    `copy`: True always copies, False raises an error if a copy is needed, None (default) copies only if necessary.
-    `dtype` and `device` are by default those of `obj`.
+    `copy`: True always copies, False raises a ValueError if a copy is needed, None (default) copies only if
+    necessary. `dtype` and `device` are by default those of `obj`.
     """
     if isinstance(obj, Tensor):
         found = as_tensor(obj, dtype, device)

@@ -69,8 +69,8 @@ class _Typed(type):
 
 def _doc(kind: Any) -> str:
     return (
-        f"Legacy: create a tensor of type {kind} on the CPU, from sizes (uninitialised) or from data; `mpigrad.tensor` is the present "
-        "form.\n\n`isinstance(x, ...)` is true for CPU tensors of this type."
+        f"Legacy: create a tensor of type {kind} on the CPU, from sizes (uninitialised) or from data; `mpigrad.tensor` is "
+        "the present form.\n\n`isinstance(x, ...)` is true for CPU tensors of this type."
     )
 
 

@@ -186,8 +186,7 @@ for _fn in (index_add, index_copy, index_fill):
     method(in_place(_fn), _fn.__name__ + "_")
 
 
-# -- index_put
-# -----------------------------------------------------------------------------------------------------------
+# -- index_put --------------------------------------------------------------------------------------------------------
 def _put_key(input: Tensor, indices: Any) -> tuple[Any, ...]:
     for place, each in enumerate(indices):
         if not isinstance(each, Tensor):
@@ -224,8 +223,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return PUT(input, fit_source(input, key, values, number=False), key=key, accumulate=accumulate)
 
 
-# -- take and put
-# --------------------------------------------------------------------------------------------------------
+# -- take and put -----------------------------------------------------------------------------------------------------
 def _take(x: Any, index: Any) -> Any:
     return x.reshape(-1)[index]
 

@@ -16,8 +16,10 @@ Ints = tuple[int, ...]
 
 
 def _forward(x: Any, w: Any, b: Any, *, stats: Ints, features: Ints, eps: float, view: Ints | None = None) -> Any:
-    """Normalise `x`. `stats` is the shape of mean and variance; `features` the shape from which weight and bias are broadcast;
-    `view` the shape in which `x` is normalised, if that is not its own (groups of channels).
+    """Normalise `x`, multiply by `w` and add `b`.
+
+    `stats` is the shape of mean and variance; `features` the shape from which weight and bias are broadcast; `view`
+    the shape in which `x` is normalised, if that is not its own (groups of channels).
     """
     shape = x.shape
     if view is not None:

@@ -195,8 +195,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
-# -- a copy with one part replaced
-# ---------------------------------------------------------------------------------------
+# -- a copy with one part replaced ------------------------------------------------------------------------------------
 def _with_part(x: Any, source: Any, *, view: Any) -> Any:
     made = x.copy()
     view(made)[...] = source

@@ -139,11 +139,11 @@ def sparse_coo_tensor(
     """A sparse tensor in coordinate format, with `values` at `indices` and zeros elsewhere; values of repeated
     indices add up.
 
-    - `indices`: int64, (sparse dimensions, count), one column for each value; nested lists are accepted.
+    - `indices`: int64, (sparse dimensions, count), one column for each value; nested lists are accepted. Those out of
+      range raise a RuntimeError (`check_invariants` has no effect).
     - `values`: (count, ...); more dimensions than one make dense dimensions. `size`: the shape, by default the
       smallest that fits.
-    - `dtype`, `device`: by default those of `values`. `check_invariants`: check that indices are in range.
-      `is_coalesced`: promise that indices are sorted and unique.
+    - `dtype`, `device`: by default those of `values`. `is_coalesced`: promise that indices are sorted and unique.
 
     >>> import mpigrad
     >>> mpigrad.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()

@@ -33,7 +33,7 @@ class Machine(Protocol):
         """Count elements that are about to be copied; the unpickler limits their total number."""
 
     def outside(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function whose errors are not due to a damaged file, and are not reported as such."""
+        """Call a function whose errors must not be reported as damage of the file."""
 
     def placed(self, *args: Any) -> Any:
         """An array on the device that `map_location` chooses for it."""

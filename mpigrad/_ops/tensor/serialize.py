@@ -136,7 +136,9 @@ class _Blocks:
 
 
 def _mapped(memory: Any, part: tuple[Any, ...], where: str, map_location: MapLocation) -> Any:
-    """The array in `memory`, on the device that `map_location` chooses for tensors that were saved from the device `where`."""
+    """The array in `memory`, on the device that `map_location` chooses for a tensor that was saved from the device
+    `where`.
+    """
     target: Any = where
     if callable(map_location):
         chosen = map_location(wrap(pickling.array_in(memory, *part)), where)

@@ -17,8 +17,10 @@ from mpigrad.futures import Future
 
 
 class Type(NamedTuple):
-    """A type: its kind, and the types that it contains. The kind of a module or interface is its name. Named tuples are tuples
-    with fields; they and enums have the name of their class.
+    """A type: its kind, and the types that it contains.
+
+    The kind of a module or interface is its name. Named tuples are tuples with fields; they and enums have the name
+    of their class.
     """
 
     kind: str

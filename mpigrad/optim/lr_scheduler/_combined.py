@@ -84,7 +84,7 @@ class SequentialLR(_Combined):
         self._last_lr = schedulers[0].get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
-        """Advance the schedule that is active at this step. `epoch` is not supported."""
+        """Advance the schedule that is active at this step. `epoch` has no effect."""
         self.last_epoch += 1
         place = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[place]
