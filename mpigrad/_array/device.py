@@ -292,7 +292,7 @@ def _to_device(array: np.ndarray, place: device, non_blocking: bool) -> Any:
 
 
 def _between(array: Any, here: device, place: device) -> Any:
-    """Copy to another GPU, in the order of the current streams of both."""
+    """Copy an array from the GPU `here` to the GPU `place`, in the order of the current streams of both."""
     source, target = current_stream(here), current_stream(place)
     with on_device(here):
         array = array if array.flags.forc else array.copy()
@@ -336,7 +336,7 @@ def pointer(array: Any) -> int:
 
 
 def pinned_empty(shape: Any, kind: Any) -> np.ndarray:
-    """An empty NumPy array in pinned memory, which a GPU can copy asynchronously."""
+    """An empty NumPy array of this shape and element type in pinned memory, which a GPU can copy asynchronously."""
     kind = np.dtype(kind)
     size = int(np.prod(shape, dtype=np.int64))
     memory = cupy().cuda.alloc_pinned_memory(max(1, size * kind.itemsize))

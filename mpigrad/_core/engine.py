@@ -466,7 +466,7 @@ def filled(value: Any) -> Any:
 
 
 def check_hook_results(hook: Any, changed: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The checked result of a node's hook, or its argument if the result is None."""
+    """What a node's hook returned (`changed`), checked; the gradients `before` the hook if that is None."""
     if changed is None:
         return before
     if not isinstance(changed, tuple):

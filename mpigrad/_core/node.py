@@ -587,7 +587,7 @@ class View:
 
 
 def replay(value: Any, chain: tuple[Step, ...]) -> Any:
-    """Apply a chain of view operators to a tensor."""
+    """Apply the view operators of `chain` to a tensor, one after the other."""
     for operator, kw in chain:
         value = operator(value, **kw)
     return value
@@ -609,7 +609,10 @@ def _shared(tensor: Tensor) -> list[Any]:
 
 
 def make_view(made: Tensor, of: Tensor, step: Step, fixed: str | None = None) -> None:
-    """Make `made` a view of `of` through one operator."""
+    """Make `made`, the result of the view operator `step` on `of`, a view of it (or of its base).
+
+    `fixed`: why a recorded operation must not change it in place, or None.
+    """
     shared = made._counter = _shared(of)
     if not MODE.enabled and (fixed is None or fixed is ONE_OF_SEVERAL):
         fixed = MADE_IN_INFERENCE if MODE.inference else MADE_UNRECORDED
@@ -718,7 +721,9 @@ def rebase(tensor: Tensor, node: Node) -> None:
 
 
 def _move_retained(tensor: Tensor, old: Node | None, nr: int) -> None:
-    """Move `retain_grad` to the new node; hooks stay with the value for which they were registered."""
+    """After an in-place change of `tensor`, let its new node retain its gradient instead of `old`; hooks stay with
+    the old value.
+    """
     if old is not None and old.hooks is not None:
         kept = old.hooks.retained.pop(nr, None)
         if kept is not None and tensor._grad_fn is not None:
@@ -760,7 +765,9 @@ def check_in_place(tensor: Tensor, recorded: bool | None = None) -> None:
 
 
 def raise_fixed(tensor: Tensor, what: str) -> None:
-    """Raise PyTorch's error for a recorded in-place change of a view that does not allow it."""
+    """Raise PyTorch's error for a recorded in-place change of a view that does not allow it, for the reason in
+    `what`.
+    """
     view, node = tensor._view, tensor._grad_fn
     assert view is not None and view.fixed is not None
     if view.fixed is not ONE_OF_SEVERAL and view.fixed not in _MODES:

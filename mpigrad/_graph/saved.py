@@ -156,7 +156,7 @@ def _alias(tensor: Tensor) -> Tensor:
 
 
 def as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
-    """Turn an alias of a node's output into a tensor with that node as `grad_fn`."""
+    """Turn an alias of output `nr` of `node` into a tensor with that node as `grad_fn`."""
     made = wrap(alias._array)
     made._counter = alias._counter
     if alias._array.dtype.kind in "fcV":  # integer outputs, such as the indices of max, have no gradient

@@ -41,7 +41,8 @@ def replace_import(path: str, name: str, by: str) -> bool:
 
 
 def _pointers(c: ctypes.CDLL, path: str, name: bytes) -> Iterator[int]:
-    """Addresses of a library's pointers to a function of another one."""
+    """The addresses of the pointers through which the library at `path` calls the function `name` of another library.
+    """
     base, dynamic = _dynamic_section(c, path)
 
     def address(tag: int) -> int:

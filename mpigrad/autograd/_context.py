@@ -164,7 +164,9 @@ class BackwardCFunction(Node, FunctionCtx):
         return results
 
     def _outgoing(self, grad: Any, meta: tuple[Any, Any, Any], nr: int, F: Any) -> Any:
-        """Convert a gradient from `backward` to the shape and type of its input."""
+        """Convert a gradient that `backward` returned for input `nr` to the shape and type of that input, which
+        `meta` has.
+        """
         if grad is None:
             return None
         if not isinstance(grad, Tensor):

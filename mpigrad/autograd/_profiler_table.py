@@ -113,7 +113,9 @@ def table(
     memory: bool,
     unit: str | None,
 ) -> str:
-    """Format the rows; percentages are relative to `total`."""
+    """Format averages or events as a table, one row each; percentages are relative to `total`, a time in
+    microseconds.
+    """
     if not rows:
         return ""
     columns = [_names(rows, name_width), *_times(rows, total, unit), *(_memory(rows) if memory else ())]

@@ -21,7 +21,7 @@ Out = Tensor | None
 
 
 def _factor(norm: str | None, forward: bool, count: int) -> float:
-    """The normalisation factor of a transform, forward or inverse, of `count` elements."""
+    """The normalisation factor of a forward or inverse transform of `count` elements, for the argument `norm`."""
     if norm not in (None, "backward", "forward", "ortho"):
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
     if norm == "ortho":
@@ -46,7 +46,7 @@ def _one_dim(input: Tensor, dim: int) -> tuple[int]:
 
 
 def _dims(input: Tensor, s: Ints, dim: Ints) -> tuple[tuple[int, ...], list[int]]:
-    """The dimensions to transform, and the length of each (-1: unchanged)."""
+    """The dimensions to transform, from the arguments `s` and `dim`, and the length of each (-1: unchanged)."""
     if dim is not None:
         dims = tuple(wrap_dim(each, input.ndim) for each in ([dim] if isinstance(dim, int) else dim))
         if len(set(dims)) != len(dims):

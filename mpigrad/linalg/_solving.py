@@ -23,7 +23,7 @@ from ._checking import check_matrix, check_same_type, raise_singular, singular_i
 
 
 def _regular(name: str, a: Any, compute: Callable[[], Any]) -> Any:
-    """Run a computation, and raise PyTorch's error if a matrix is singular."""
+    """Return `compute()`; raise PyTorch's error for the function `name` if a matrix of `a` is singular."""
     try:
         return compute()
     except np.linalg.LinAlgError:

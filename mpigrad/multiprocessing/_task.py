@@ -74,7 +74,9 @@ class Failure(NamedTuple):
 
 
 def _leave(directory: Path, what: str, rank: int, value: object) -> None:
-    """Write a mark (a file about a rank) atomically, so that no reader sees an incomplete one."""
+    """Write a mark: a file named after `what` and the rank, with a pickled value. Atomic, so that no reader sees an
+    incomplete one.
+    """
     temporary = directory / f"writing-{rank}"
     temporary.write_bytes(pickle.dumps(value))
     temporary.rename(directory / f"{what}.{rank}")

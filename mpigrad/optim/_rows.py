@@ -75,7 +75,9 @@ def _rows_per_piece(values: Any) -> int:
 
 
 def _repeats(places: Any, bound: int, step: int) -> dict[int, list[tuple[int, int]]]:
-    """For each piece (by its start), the pairs of consecutive rows with the same index."""
+    """The pairs of consecutive rows of `places` with the same index, by the start of the piece (of `step` rows) in
+    which they are.
+    """
     order, found = ordered(places, bound)
     same = np.flatnonzero(found[1:] == found[:-1])
     made: dict[int, list[tuple[int, int]]] = {}

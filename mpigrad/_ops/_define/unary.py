@@ -108,7 +108,7 @@ class LightNode(OpNode):
 
 
 def _light_node(backward: Callable[..., Any], raw: Callable[[Any, Any], Any] | None) -> type[LightNode]:
-    """A base class of nodes with this derivative, for the fast path."""
+    """A base class of nodes with this derivative (`raw` on real arrays, see `unary`), for the fast path."""
 
     def run(self: Any, F: Any, grad: Any) -> tuple[Any, ...]:
         saved = self.saved
@@ -149,7 +149,7 @@ def as_float(input: Tensor) -> Tensor:
 
 
 def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The fast path as a closure: dense float tensors on the CPU."""
+    """The public function: a fast path for dense float tensors on the CPU, and `general` for all others."""
     ufunc, node_type, place = made.forward, made.node_type, (*made.places, None)[0]
     no_kw: dict[str, Any] = {}
 

@@ -163,7 +163,9 @@ def filled(
 
 
 def _nothing(name: str, size: tuple[Any, ...], kind: Any, given: Any, requires_grad: bool) -> Tensor:
-    """A sparse tensor without elements."""
+    """A sparse tensor of shape `size` without stored elements; `kind` and `given` are the arguments `dtype` and
+    `device`.
+    """
     place, found = place_and_type(given, kind)
     shape = tuple(size_from(name, size))
     return new(empty_of_shape(place, shape, len(shape), found.numpy), requires_grad)

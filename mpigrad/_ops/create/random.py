@@ -25,7 +25,7 @@ Source = Generator | None
 
 
 def drawn(source: Generator, how: str, shape: tuple[int, ...], kind: np.dtype) -> Any:
-    """An array of numbers from one of the generator's distributions."""
+    """An array of random numbers of this shape and type; `how` is a method of Generator, such as "uniform"."""
     count = 1
     for length in shape:
         count *= length
@@ -42,7 +42,7 @@ def drawn(source: Generator, how: str, shape: tuple[int, ...], kind: np.dtype) -
 
 
 def _source(given: Source, place: Device) -> Generator:
-    """The given generator, which must have the right device type, or the default one of the device."""
+    """The generator to use: `given`, which must have the device type of `place`, or the default one of `place`."""
     if given is None:
         return default_for(place)
     found = generator_for(given, None)
@@ -136,7 +136,7 @@ def randint(
 
 
 def integers(source: Generator, shape: tuple[int, ...], low: int, high: int, kind: np.dtype) -> Any:
-    """An array of random integers in [low, high)."""
+    """An array of random integers in [low, high), of this shape and element type."""
     count = 1
     for length in shape:
         count *= length

@@ -54,7 +54,7 @@ def _pow(x: Any, y: Any) -> Any:
 
 
 def _integer_pow(x: Any, y: Any) -> Any:
-    """Integer powers; negative powers are 0, except those of 1 and -1."""
+    """x ** y for integers; negative powers are 0, except those of 1 and -1."""
     xp = array_module(x)
     negative = y < 0
     made = np.power(x, xp.where(negative, 0, y))

@@ -32,7 +32,7 @@ def grid(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
 
 
 def _counted(xp: Any, length: int, after: int) -> Any:
-    """0, 1, 2, ... along a dimension, as an array that has `after` more dimensions behind it."""
+    """0, 1, ..., length - 1 along a dimension, as an array that has `after` more dimensions behind it."""
     return xp.arange(length).reshape((length,) + (1,) * after)
 
 
@@ -80,14 +80,18 @@ operator(
 
 
 def check_index(name: str, index: Tensor, what: str = "int32/int64") -> None:
-    """Raise PyTorch's error for indices that are no tensor of integers."""
+    """Raise PyTorch's error unless `index` is a tensor of integers; `what` names the types that the function `name`
+    accepts.
+    """
     need_tensors(name, index=index)
     if index._array.dtype.kind != "i" or index._array.itemsize < 4:
         raise RuntimeError(f"{name}(): Expected dtype {what} for index")
 
 
 def check_bounds(index: Any, length: int, dim: int) -> None:
-    """Raise PyTorch's error for indices outside of a dimension; negative ones are not allowed either."""
+    """Raise PyTorch's error for indices outside of dimension `dim` of this length; negative ones are not allowed
+    either.
+    """
     if index.size and (index.min() < 0 or index.max() >= length):
         wrong = index[(index < 0) | (index >= length)].reshape(-1)[0]
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {length}")

@@ -80,7 +80,7 @@ def _select(x: Any, mask: Any) -> Any:
 
 
 def _spread(x: Any, mask: Any, *, shape: tuple[int, ...]) -> Any:
-    """Zeros of a shape, with the elements of `x` where the mask is True."""
+    """Zeros of a shape, with the elements of `x` in order where `mask` is True: the derivative of `masked_select`."""
     made = array_module(x).zeros(shape, x.dtype)
     made[mask if mask.shape == shape else array_module(x).broadcast_to(mask, shape)] = x
     return made

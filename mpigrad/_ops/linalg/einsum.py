@@ -90,7 +90,7 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list
 
 
 def _labels(part: str, start: int) -> list[str]:
-    """The labels of one operand: single letters, and "..." for an ellipsis."""
+    """The labels of one operand, whose subscripts are `part`: single letters, and "..." for an ellipsis."""
     found, place = [], 0
     while place < len(part):
         letter = part[place]
@@ -116,7 +116,7 @@ def _labels(part: str, start: int) -> list[str]:
 
 
 def _spare(number: int, labels: list[str], dims: int) -> int:
-    """The number of dimensions for which the ellipsis of an operand stands."""
+    """The number of dimensions for which the ellipsis of operand `number` stands; it has `dims` dimensions in all."""
     given = len(labels) - labels.count("...")
     if "..." in labels:
         if given > dims:
@@ -189,7 +189,9 @@ def _without_repeats(tensor: Tensor, labels: list[str]) -> Named:
 
 
 def _without_ones(named: Named, sizes: dict[str, int]) -> Named:
-    """Drop dimensions of length one that broadcast against longer ones."""
+    """Drop those dimensions of an operand that have length one and are broadcast; `sizes` has the length for each
+    label.
+    """
     tensor, labels = named
     shape = tensor._array.shape
     kept = [i for i, label in enumerate(labels) if shape[i] != 1 or sizes[label] == 1]
@@ -205,7 +207,9 @@ def _summed(named: Named, keep: set[str]) -> Named:
 
 
 def _contract(a: Named, b: Named, later: set[str], sizes: dict[str, int]) -> Named:
-    """The product of two operands, summed over the labels that are not needed later."""
+    """The product of two operands, summed over the labels that do not occur `later` (in other operands or in the
+    result).
+    """
     a, b = _summed(a, later | set(b[1])), _summed(b, later | set(a[1]))
     shared = [label for label in a[1] if label in b[1]]
     batch = [label for label in shared if label in later]

@@ -52,7 +52,9 @@ def _along_rows(rows: Ints, shape: Ints, features: Ints) -> bool:
 
 
 def _moments(x: Any, stats: Ints) -> tuple[Any, Any, Any]:
-    """The mean, the differences from it, and the variance."""
+    """The mean of `x` over all dimensions that `stats`, the shape of the statistics, reduces; the differences from
+    it; the variance.
+    """
     axes = tuple(i for i, n in enumerate(stats) if n == 1)
     mean = x.mean(axis=axes, keepdims=True, dtype=x.dtype)
     # in two passes: E[x^2] - E[x]^2 would lose all digits if the mean is large

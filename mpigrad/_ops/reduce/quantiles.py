@@ -121,7 +121,9 @@ def _along(input: Tensor, parts: Tensor, dim: int | None, keepdim: bool, way: st
 
 
 def _counted(ordered: Tensor, count: Any, parts: Tensor, way: str) -> Tensor:
-    """The quantiles of the first `count` elements of each row."""
+    """The quantiles of the first `count` elements of each sorted row; `parts` are the fractions, `way` the
+    interpolation.
+    """
     rank = np.maximum(count - 1, 0) * parts._array.reshape(-1).astype("f8")
     weight, low = _places(rank, way)
     high = np.minimum(low + (weight > 0), np.maximum(count - 1, 0))

@@ -56,7 +56,9 @@ def _kept(found: Any, dim: int, keepdim: bool) -> Any:
 
 
 def _running(x: Any, better: Any, *, dim: int) -> Any:
-    """The running extreme along a dimension, and the last index at which it occurred."""
+    """The running extreme of `x` along a dimension, and the last index at which it occurred; `better` is np.maximum
+    or np.minimum.
+    """
     xp = array_module(x)
     values = running(better, x, dim)
     places = xp.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - dim - 1))

@@ -103,7 +103,9 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 def _pieces(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Any, Tensor, int]:
-    """The widths of the trapezoids, and the sums of their two heights."""
+    """For the trapezoidal rule: the widths of the trapezoids (from positions `x` or the distance `dx`), and the sums
+    of their two heights.
+    """
     need_tensors(name, y=y)
     if not y.ndim:
         raise RuntimeError("Dimension specified as -1 but tensor has no dimensions" if dim == -1 else f"bad dim {dim}")

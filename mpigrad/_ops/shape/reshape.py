@@ -60,7 +60,7 @@ def _reshape(input: Tensor, given: tuple[int, ...]) -> Tensor:
 
 
 def _fits(array: Any, shape: tuple[int, ...]) -> bool:
-    """Whether an array can get the shape without a copy."""
+    """Whether an array can get the shape `shape` without a copy."""
     with guard(array):
         return array.size == 0 or array_module(array).may_share_memory(array.reshape(shape), array)
 

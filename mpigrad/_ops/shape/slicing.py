@@ -25,7 +25,7 @@ def _take(x: Any, *, key: Key) -> Any:
 
 
 def _place(x: Any, *, shape: tuple[int, ...], key: Key) -> Any:
-    """Zeros of a shape, with `x` at the elements that the key selects."""
+    """Zeros of a shape, with `x` at the elements that the key selects: the derivative of basic indexing."""
     made = array_module(x).zeros(shape, x.dtype)
     made[key] = x
     return made
@@ -259,7 +259,9 @@ def tensor_split(
 
 
 def _cuts(name: str, either: Any, sections: Any, indices: Any) -> Any:
-    """The argument that says where to split, which has three names in PyTorch's signatures."""
+    """The one that was given of three arguments that say where to split: PyTorch's signatures have three names for
+    it.
+    """
     given = [each for each in (either, sections, indices) if each is not None]
     if len(given) != 1:
         accepted = ("Tensor input, int sections", "Tensor input, tuple of ints indices")

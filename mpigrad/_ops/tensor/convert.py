@@ -143,7 +143,10 @@ def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype 
 def convert(
     tensor: Tensor, kind: dtype | None, place: device | None, copy: bool = False, non_blocking: bool = False
 ) -> Tensor:
-    """The tensor converted to a type and device (None: unchanged), by recorded operations."""
+    """The tensor converted to the type `kind` and the device `place` (None: unchanged), by recorded operations.
+
+    `copy`: a copy even if nothing changes. `non_blocking`: do not wait for copies between pinned memory and a GPU.
+    """
     made = tensor
     if place is not None and device_of(made._array) != place:
         made = _move_to(made, place=place, non_blocking=non_blocking and (kind is None or kind == tensor.dtype))

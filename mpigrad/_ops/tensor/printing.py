@@ -161,7 +161,7 @@ def elements_text(array: np.ndarray, indent: int) -> str:
 
 
 def tensor_text(tensor: Tensor, prefix: str = "tensor(") -> str:
-    """The text of a tensor that `repr` returns."""
+    """The text of a tensor that `repr` returns; `prefix` is its beginning."""
     if tensor.is_sparse:
         return _sparse_text(tensor, prefix)
     array, suffixes = host(tensor._array), _place(tensor)
@@ -194,7 +194,8 @@ def _history(tensor: Tensor) -> list[str]:
 
 
 def joined(text: str, suffixes: list[str], indent: int) -> str:
-    """Append the suffix (dtype, grad_fn ...) to the text, on the same line if it fits."""
+    """Append the suffixes (dtype, grad_fn ...) to the text, each on the same line if it fits, otherwise on a new one.
+    """
     column = len(text) - text.rfind("\n")  # the width of the last line, including its line break
     for suffix in suffixes:
         if column + len(suffix) + 2 > _Options.linewidth:

@@ -152,7 +152,9 @@ def _mapped(memory: Any, part: tuple[Any, ...], where: str, map_location: MapLoc
 
 
 def saved_place(target: Any, function: str) -> device:
-    """The device that a file names, or that a `map_location` function returned."""
+    """The device `target`, which a file names or a `map_location` function returned; an error if this machine does
+    not have it.
+    """
     try:
         return resolve(device(target))
     except RuntimeError as error:
@@ -251,7 +253,9 @@ def load(
 
 
 def _read(file: Any, map_location: MapLocation, safe: bool, mapped: str | None) -> Any:
-    """The content of a file, whose first bytes tell the format."""
+    """The object in a file, whose first bytes tell the format; `safe` is `weights_only`, `mapped` the name of a file
+    to map.
+    """
     place = partial(_mapped, map_location=map_location)
     start = file.tell() if mapped else 0
     magic = file.read(len(_MAGIC) + 1)
@@ -356,7 +360,9 @@ def _exactly(file: Any, count: int) -> bytes:
 
 
 def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
-    """The bytes of one block, read or memory-mapped."""
+    """The bytes of one block of this length: read from the file, or memory-mapped from the file named `mapped` at
+    position `at`.
+    """
     known = _check_length(file, length)
     if mapped and length:
         file.seek(length, os.SEEK_CUR)
@@ -377,7 +383,9 @@ def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
 
 
 def _check_length(file: Any, length: int) -> bool:
-    """Whether the file's length is known; raises an error if the file is too short for a block."""
+    """Whether the file's length is known; raises an error if it is known and the file is too short for a block of
+    `length` bytes.
+    """
     if not hasattr(file, "seekable") or not file.seekable():
         return False
     here = file.tell()

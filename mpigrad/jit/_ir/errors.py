@@ -59,7 +59,7 @@ class UnsupportedNodeError(NotSupportedError):
 
 
 def place(source: Source, node: Any, message: str) -> str:
-    """A message, followed by the file, line and excerpt of the source."""
+    """The message, followed by the file, the line and an excerpt of the source at a node of the syntax tree."""
     start = getattr(node, "col_offset", 0)
     line = source.line(node)
     last = getattr(node, "end_lineno", None)

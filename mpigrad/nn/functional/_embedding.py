@@ -172,14 +172,14 @@ def embedding_bag(
 
 
 def _starts_of_kept(starts: Any, kept: Any) -> Any:
-    """The starts of the bags after some of their elements are removed."""
+    """The starts of the bags after those elements were removed for which `kept` is False."""
     before = array_module(kept).zeros(kept.shape[0] + 1, np.int64)
     kept.cumsum(out=before[1:])
     return before[starts]
 
 
 def _lengths(starts: Any, kind: Any) -> Tensor:
-    """The number of rows of each bag, at least one, as divisor of the mean."""
+    """The number of rows of each bag, at least one, as divisor of the mean: a column of the element type `kind`."""
     return wrap(np.maximum(array_module(starts).diff(starts), 1).astype(kind)[:, None])
 
 

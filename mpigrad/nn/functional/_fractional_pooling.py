@@ -17,7 +17,11 @@ from .._sizes import tuple_of
 
 
 def _starts(sample: float, size: int, out: int, kernel: int) -> list[int]:
-    """The starts of the windows along one dimension; the last window ends at the edge."""
+    """The starts of `out` windows of length `kernel` along a dimension of length `size`; `sample` in [0, 1) is the
+    random number.
+
+    The last window ends at the edge.
+    """
     if out == 1:
         return [size - kernel]
     step = (size - kernel) / (out - 1)

@@ -153,7 +153,10 @@ def load_own(
     unexpected: list[str],
     errors: list[str],
 ) -> None:
-    """Copy the entries of a module's own parameters and buffers."""
+    """Copy the entries of `state_dict` at `prefix` into a module's own parameters and buffers.
+
+    Names that are missing, or that the module does not have, and errors are appended to the three lists.
+    """
     for hook in every(module._load_state_dict_pre_hooks):
         hook(state_dict, prefix, notes, strict, missing, unexpected, errors)
     lasting = {name: value for name, value in module._buffers.items() if name not in module._non_persistent_buffers_set}

@@ -309,7 +309,7 @@ def _same_memory(one: Any, other: Any) -> bool:
 
 
 def tensors_in(value: Any, kind: type) -> Iterator[Any]:
-    """The tensors in the result of a forward."""
+    """All tensors (instances of `kind`) in `value`, the result of a forward, also inside containers."""
     if isinstance(value, kind):
         yield value
     elif isinstance(value, dict):

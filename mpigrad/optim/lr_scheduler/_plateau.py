@@ -72,7 +72,7 @@ class ReduceLROnPlateau(LRScheduler):
         return self.cooldown_counter > 0
 
     def is_better(self, a: float, best: float) -> bool:
-        """Whether a metric is better than the best one by more than the threshold."""
+        """Whether the metric `a` is better than `best` by more than the threshold."""
         if self.threshold_mode == "rel":
             return a < best * (1.0 - self.threshold) if self.mode == "min" else a > best * (1.0 + self.threshold)
         return a < best - self.threshold if self.mode == "min" else a > best + self.threshold

@@ -158,7 +158,9 @@ def _collect(loader: DataLoader[Any], workers: list[_Worker], answers: queue.Sim
 
 
 def _wait_for(number: int | None, ready: dict[int, Any], answers: queue.SimpleQueue[Any], timeout: float) -> int:
-    """Wait for the result with this number, or for any; returns its number."""
+    """Wait, at most `timeout` seconds (0: no limit), for the result with this number, or for any (None); returns its
+    number.
+    """
     while not ready if number is None else number not in ready:
         try:
             found, made = answers.get(timeout=timeout or None)

@@ -105,7 +105,9 @@ def through_steps(
 
 
 def last_rows(states: list[Tensor], stacked: Tensor, lengths: Any) -> Tensor:
-    """The state after each row's last step, computed with ordinary operators."""
+    """The state after each row's last step, from the list of all states and the same stacked, computed with ordinary
+    operators.
+    """
     from ...._core.tensor import wrap
 
     if lengths is None:
