@@ -1,6 +1,7 @@
 """mpigrad: distributed autograd for HPC clusters, with PyTorch's API, on MPI and NumPy/CuPy.
 
-Public names, their arguments, defaults and errors are PyTorch's; docstrings explain arguments only where they differ or matter.
+Public names, their arguments, defaults and errors are PyTorch's with `torch` spelled `mpigrad`; docstrings say what
+differs. Terms of the library (worker, context, pass, ...) are explained in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -17,7 +17,10 @@ def compile(
     disable: bool = False,
     **others: Any,
 ) -> Any:
-    """Return the function or module unchanged: mpigrad has no such compiler. (`mpigrad.jit.script` compiles functions.)
+    """Return the function or module `model` unchanged; used as a decorator, too. All other arguments are ignored.
+
+    It exists for programs that use PyTorch's compiler, of which there is none here. `mpigrad.jit.script` compiles
+    functions.
 
     >>> import mpigrad
     >>> @mpigrad.compile(mode="reduce-overhead")

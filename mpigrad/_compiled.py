@@ -56,7 +56,7 @@ class _PlainPython:
 
 
 def choose() -> None:
-    """Apply the environment's choice. Called once, before the first of MODULES is imported."""
+    """Apply the environment's choice. Called once, before the first module of `_core` is imported."""
     asked = wanted()
     if asked is False:
         import importlib.util  # noqa: F401
@@ -120,4 +120,7 @@ def _changed(file: Path) -> float:
 
 
 def breathe() -> None:
-    """Let signal handlers and other threads run: the interpreter checks for them on entering a function, compiled code never."""
+    """Let signal handlers and other threads run, for long loops in compiled code.
+
+    The interpreter checks for both whenever it enters a Python function; compiled code never does.
+    """

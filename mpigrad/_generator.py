@@ -1,4 +1,4 @@
-"""`Generator`: a stream of random numbers, defined by its seed and a position."""
+"""`Generator`: a source of random numbers (Philox, counter-based), defined by its seed and a position."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _STATE = np.dtype([("seed", "<u8"), ("offset", "<u8")])
 
 
 class Generator:
-    """A source of random numbers. Several threads may draw from it and get different numbers.
+    """A source of random numbers, for the argument `generator` of random functions. Threads that share one get
+    different numbers.
+
+    `device`: where the numbers are computed, by default the CPU. Equal seeds give equal numbers on all devices.
 
     >>> import mpigrad
     >>> generator = mpigrad.Generator().manual_seed(7)
@@ -44,7 +47,7 @@ class Generator:
         return self._place
 
     def manual_seed(self, seed: int) -> Generator:
-        """Seed the generator: start the stream of random numbers that belongs to `seed`."""
+        """Set the seed: the numbers that follow depend on it alone. Returns the generator."""
         seed = int(seed)
         if not -0x8000_0000_0000_0000 <= seed <= 0xFFFF_FFFF_FFFF_FFFF:
             raise ValueError(
@@ -56,7 +59,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Seed from the operating system and return the seed."""
+        """Set a seed that comes from the operating system, and return it."""
         made = int.from_bytes(os.urandom(8), "little")
         self.manual_seed(made)
         return made
@@ -66,7 +69,7 @@ class Generator:
         return self._seed
 
     def get_state(self) -> Tensor:
-        """Seed and position as a tensor of bytes, for `set_state`."""
+        """Seed and position as a tensor of bytes, from which `set_state` continues."""
         with self._lock:
             return _packed(self._seed, self._offset)
 
@@ -75,7 +78,7 @@ class Generator:
         return _packed(self._seed, 0)
 
     def set_state(self, new_state: Tensor) -> None:
-        """Continue from a state of `get_state`."""
+        """Continue from `new_state`, a result of `get_state`."""
         if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
             raise TypeError("RNG state must be a mpigrad.ByteTensor")
         if new_state._array.size != _STATE.itemsize:
@@ -85,13 +88,15 @@ class Generator:
             self._restart(int(state["seed"]), int(state["offset"]))
 
     def clone_state(self) -> Generator:
-        """A copy of this generator."""
+        """A new generator with the same state, which then gives the same numbers."""
         made = Generator(self._place)
         made.set_state(self.get_state())
         return made
 
     def reserve(self, count: int) -> tuple[int, int]:
-        """Skip the next `count` words; returns the seed and their first block, for a kernel that computes them itself."""
+        """Skip the next `count` 32-bit words, which a kernel computes itself; returns the seed and the number of
+        their first block.
+        """
         with self._lock:
             start = self._offset
             self._offset = start + (count + 3) // 4
@@ -178,7 +183,7 @@ def generator_for(given: Generator | None, array: Any) -> Generator:
 
 
 def check_kind(given: Generator, kind: str) -> None:
-    """Raise PyTorch's RuntimeError unless the generator has the device type `kind`."""
+    """Raise PyTorch's RuntimeError unless the generator is for devices of type `kind` ("cpu" or "cuda")."""
     if given.device.type != kind:
         raise RuntimeError(f"Expected a '{kind}' device type for generator but found '{given.device.type}'")
 

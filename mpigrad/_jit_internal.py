@@ -12,7 +12,7 @@ __all__ = ["Future"]
 
 
 def _qualified_name(obj: Any, mangle_name: bool = True) -> str:
-    """The name of a scripted function or of a class in graphs.
+    """The name of a scripted function or of a class in graphs. `mangle_name` has no effect.
 
     >>> import mpigrad
     >>> mpigrad._jit_internal._qualified_name(mpigrad.jit._example())

@@ -21,10 +21,11 @@ class _Chosen:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Request results that have the same bits in every run.
+    """Request results that have the same bits in every run (`mode=True`), or end that.
 
-    Local operators are deterministic anyway. Reductions of process groups then add in the order of ranks, and distributed passes
-    add gradients in an order that does not depend on when messages arrive.
+    Local operators are deterministic anyway. Reductions of process groups then add in the order of ranks, and
+    distributed passes add gradients in an order that does not depend on when messages arrive. `warn_only` is
+    only stored.
 
     >>> import mpigrad
     >>> mpigrad.use_deterministic_algorithms(True)
@@ -50,7 +51,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """`use_deterministic_algorithms` by number or name: 0 "default", 1 "warn", 2 "error"."""
+    """`use_deterministic_algorithms` by number or name: 0 or "default" (off), 1 or "warn", 2 or "error" (on)."""
     if isinstance(debug_mode, str):
         if debug_mode not in _MODES:
             raise RuntimeError(
@@ -63,18 +64,20 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """The current mode, as a number of `set_deterministic_debug_mode`."""
+    """The mode set by `set_deterministic_debug_mode` or `use_deterministic_algorithms`: 0, 1 or 2."""
     return (1 if _Chosen.warn_only else 2) if _Chosen.deterministic else 0
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Set the precision of float32 matrix products. No effect: they always have full float32 precision ("highest")."""
+    """Store the precision of float32 matrix products, "highest", "high" or "medium". No effect: they always have full
+    precision.
+    """
     if precision in ("highest", "high", "medium"):
         _Chosen.precision = precision
 
 
 def get_float32_matmul_precision() -> str:
-    """The value that `set_float32_matmul_precision` has set."""
+    """The value that `set_float32_matmul_precision` has stored."""
     return _Chosen.precision
 
 
@@ -94,14 +97,14 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_num_interop_threads(n: int, /) -> None:
-    """Set the number of threads that run operators in parallel. No effect: there are no such threads here."""
+    """Store a number of threads that run operators in parallel. No effect: there are no such threads here."""
     if n <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
     _Chosen.interop_threads = n
 
 
 def get_num_interop_threads() -> int:
-    """The value that `set_num_interop_threads` has set."""
+    """The value that `set_num_interop_threads` has stored."""
     return _Chosen.interop_threads
 
 

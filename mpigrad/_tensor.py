@@ -25,7 +25,7 @@ _DTYPES: dict[np.dtype, dtype] = {}
 
 
 class Size(tuple):
-    """A tensor's shape: a tuple of ints that prints like PyTorch's and counts elements."""
+    """A tensor's shape: a tuple of ints, with the method `numel` and PyTorch's way of printing."""
 
     __slots__ = ()
 
@@ -60,7 +60,7 @@ class Size(tuple):
 
 
 class Extra:
-    """Rare properties of tensors: hooks, a retained gradient, the accumulator of a leaf, a name."""
+    """Properties that few tensors have: hooks, a retained gradient, the accumulator node of a leaf, a name."""
 
     __slots__ = ("accumulate", "hooks", "inference", "name", "post_hooks", "retains_grad", "undo")
 
@@ -75,7 +75,11 @@ class Extra:
 
 
 class Tensor(TensorBase):
-    """A multi-dimensional array with gradients; created by `mpigrad.tensor`, `mpigrad.zeros` and others."""
+    """A multi-dimensional array of one element type, on one device, whose operations can be recorded for gradients.
+
+    Create it with `mpigrad.tensor(data)`, `mpigrad.zeros(shape)` and others; `Tensor(...)` itself is PyTorch's legacy
+    constructor.
+    """
 
     __slots__ = ("__dict__", "__weakref__")
     __array_priority__ = 1000
@@ -125,12 +129,12 @@ class Tensor(TensorBase):
     # -- attributes ------------------------------------------------------------------------------------------------
     @property
     def shape(self) -> Size:
-        """The sizes of the dimensions."""
+        """The lengths of the dimensions, a `Size`."""
         return _tuple(Size, self._array.shape)
 
     @property
     def dtype(self) -> dtype:
-        """The element type."""
+        """The element type, such as `mpigrad.float32`."""
         found = _DTYPES.get(self._array.dtype)
         if found is None:
             found = _DTYPES[self._array.dtype] = from_numpy_dtype(self._array.dtype)
@@ -138,17 +142,17 @@ class Tensor(TensorBase):
 
     @property
     def device(self) -> device:
-        """The device of the elements."""
+        """The device on which the elements are, such as `device("cpu")` or `device("cuda", 0)`."""
         return CPU if self._array.__class__ is np.ndarray else device_of(self._array)
 
     @property
     def layout(self) -> layout:
-        """`mpigrad.strided` or `mpigrad.sparse_coo`."""
+        """`mpigrad.strided` (dense) or `mpigrad.sparse_coo`."""
         return sparse_coo if self.is_sparse else strided
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the elements are stored as indices and values."""
+        """Whether this is a sparse tensor, which stores only some elements, as indices and values."""
         return getattr(self._array, "is_sparse_array", False)
 
     @property
@@ -164,7 +168,9 @@ class Tensor(TensorBase):
     # -- position in the graph ------------------------------------------------------------------------------------
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients flow to or through this tensor."""
+        """Whether operations on this tensor are recorded, so that a backward pass computes its gradient. Can be set
+        on leaves.
+        """
         return self._requires
 
     @requires_grad.setter
@@ -172,7 +178,7 @@ class Tensor(TensorBase):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set `requires_grad` of this leaf, in place."""
+        """Set `requires_grad` in place and return the tensor; RuntimeError to unset it on a tensor that is no leaf."""
         if self._grad_fn is not None:
             if requires_grad:
                 return self
@@ -194,12 +200,14 @@ class Tensor(TensorBase):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the tensor is not the result of a recorded operation."""
+        """Whether the tensor is not the result of a recorded operation: it was created by the program, or needs no
+        gradient.
+        """
         return self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the operation that created this tensor; None for leaves."""
+        """The graph node of the operation that created this tensor; None for leaves."""
         if self._view is not None:
             self._view.refresh(self)
         return self._grad_fn
@@ -211,7 +219,9 @@ class Tensor(TensorBase):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that `backward` has accumulated for this leaf, or that `retain_grad` has kept; None if there is none."""
+        """The gradient that backward passes have added up for this leaf, or that `retain_grad` has kept; None if
+        there is none.
+        """
         if self._grad is None and self._grad_fn is not None and not (self._extra and self._extra.retains_grad):
             _warn_about_grad_of_non_leaf()
         return self._grad
@@ -241,7 +251,7 @@ class Tensor(TensorBase):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether `retain_grad` was called on this non-leaf."""
+        """Whether `retain_grad` was called on this tensor, which is no leaf."""
         return self._extra is not None and self._extra.retains_grad
 
     @property
@@ -292,7 +302,9 @@ _DEFINED: dict[str, Any] = {}
 
 
 def method(fn: Fn, name: str | None = None) -> Fn:
-    """Attach `fn` to Tensor as a method and return it: `@method` in the file that defines the operator."""
+    """Attach the function `fn` to Tensor as a method (called `name`, default: its own name) and return it; used as
+    `@method`.
+    """
     name = name or cast(Any, fn).__name__
     _DEFINED[name] = fn
     if not isinstance(Tensor.__dict__.get(name), _LateMethod):  # not yet in `_names.py`
@@ -303,8 +315,8 @@ def method(fn: Fn, name: str | None = None) -> Fn:
 class _LateMethod:
     """Stands for a method, or a property, whose module is imported when it is used for the first time.
 
-    It then takes the place of this object. It does not when its module defines it, since other threads could call it before the
-    module has been executed to its end.
+    The method then takes the place of this object in the class. The module that defines it does not put it there
+    itself: other threads could call it before the module has been executed to its end.
     """
 
     __slots__ = ("module", "name")
@@ -313,7 +325,7 @@ class _LateMethod:
         self.module, self.name = module, name
 
     def load(self) -> Any:
-        """The method."""
+        """Import the module that defines the method, and return the method."""
         whole = load(self.module)
         found = _DEFINED[self.name]
         if whole:

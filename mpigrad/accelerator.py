@@ -11,7 +11,8 @@ from ._array.device import is_available as is_available
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
-    """The device of the accelerator, without an index; None if there is no accelerator.
+    """The device of the accelerator, `device("cuda")`; None if there is no GPU that can be used. `check_available`
+    has no effect.
 
     >>> import mpigrad
     >>> device = mpigrad.accelerator.current_accelerator() or mpigrad.device("cpu")
@@ -41,7 +42,7 @@ def current_device_index() -> int:
 
 
 def set_device_index(device: Any, /) -> None:
-    """Make a device the current one; a negative index or None changes nothing."""
+    """Make the GPU with this index the current one; a negative index or None changes nothing."""
     _available()
     index = _index(device)
     if index is not None and index >= 0:
@@ -52,7 +53,7 @@ current_device_idx, set_device_idx = current_device_index, set_device_index
 
 
 class device_index:
-    """Make a device the current one inside a `with` block; None changes nothing."""
+    """A context manager in which the GPU with this index is the current one; None changes nothing."""
 
     def __init__(self, device: int | None, /) -> None:
         self.idx, self.prev_idx = device, -1
@@ -68,66 +69,66 @@ class device_index:
 
 
 def current_stream(device: Any = None, /) -> Any:
-    """The current stream of a device."""
+    """The current stream of a GPU (default: the current one), a `mpigrad.cuda.Stream`."""
     _available()
     return cuda.current_stream(_index(device))
 
 
 def set_stream(stream: Any) -> None:
-    """Make a stream the current one."""
+    """Make `stream`, a `mpigrad.cuda.Stream`, the current one."""
     _available()
     cuda.set_stream(stream)
 
 
 def synchronize(device: Any = None, /) -> None:
-    """Wait until all work on a device is complete."""
+    """Wait until all work on a GPU (default: the current one) is complete."""
     _available()
     cuda.synchronize(_index(device))
 
 
 def empty_cache() -> None:
-    """Return cached memory to the system."""
+    """Return cached GPU memory that no array uses to the system."""
     _available()
     cuda.empty_cache()
 
 
 def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
-    """Free and total memory of a device, in bytes."""
+    """Free and total memory of a GPU (default: the current one), in bytes."""
     _available()
     return cuda.mem_get_info(_index(device_index))
 
 
 def memory_allocated(device_index: Any = None, /) -> int:
-    """Bytes allocated by arrays on a device."""
+    """The number of bytes that arrays of this process use on a GPU (default: the current one)."""
     _available()
     return cuda.memory_allocated(_index(device_index))
 
 
 def memory_reserved(device_index: Any = None, /) -> int:
-    """Bytes that this process has reserved on a device."""
+    """The number of bytes that this process has reserved on a GPU: those of arrays and of its cache."""
     _available()
     return cuda.memory_reserved(_index(device_index))
 
 
 def max_memory_allocated(device_index: Any = None, /) -> int:
-    """The peak of `memory_allocated`."""
+    """The largest `memory_allocated` so far, or since `reset_peak_memory_stats`."""
     _available()
     return cuda.max_memory_allocated(_index(device_index))
 
 
 def max_memory_reserved(device_index: Any = None, /) -> int:
-    """The peak of `memory_reserved`."""
+    """The largest `memory_reserved` so far, or since `reset_peak_memory_stats`."""
     _available()
     return cuda.max_memory_reserved(_index(device_index))
 
 
 def memory_stats(device_index: Any = None, /) -> dict[str, Any]:
-    """Counters of a device's memory by name."""
+    """Counters of a GPU's memory: a dictionary by PyTorch's names, such as "allocated_bytes.all.current"."""
     _available()
     return cuda.memory_stats(_index(device_index))
 
 
 def reset_peak_memory_stats(device_index: Any = None, /) -> None:
-    """Reset the peaks to the current values."""
+    """Start again with the measurement of `max_memory_allocated` and `max_memory_reserved`."""
     _available()
     cuda.reset_peak_memory_stats(_index(device_index))

@@ -6,6 +6,6 @@ from .autograd.profiler import record_function
 
 
 class profiler:
-    """The classes of the profiler, for annotations in scripted code."""
+    """The classes of the profiler's blocks, for annotations in scripted code, as in `torch.classes.profiler`."""
 
     _RecordFunction = record_function

@@ -11,7 +11,8 @@ from ._tensor import Tensor
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generators of all devices.
+    """Set the seed of the default generators of all devices, and return that of the CPU. Equal seeds give equal
+    random numbers.
 
     >>> import mpigrad
     >>> _ = mpigrad.manual_seed(1)
@@ -26,30 +27,30 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seed the default generators from the operating system and return the seed."""
+    """Set a seed from the operating system in the default generators of all devices, and return it."""
     made = default_generator.seed()
     manual_seed(made)
     return made
 
 
 def initial_seed() -> int:
-    """The seed of the default generator."""
+    """The seed of the CPU's default generator."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator, as a tensor of bytes."""
+    """The state of the CPU's default generator, as a tensor of bytes."""
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Restore the default generator to a state from `get_rng_state`."""
+    """Set the state of the CPU's default generator to `new_state`, a result of `get_rng_state`."""
     default_generator.set_state(new_state)
 
 
 @contextlib.contextmanager
 def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """A context manager that restores the states of the default generators of all devices at the end of the block.
+    """A context manager after which the default generators of all devices have the states that they had before.
 
     `devices` and `device_type` have no effect; with `enabled=False` nothing is restored.
     """

@@ -1,4 +1,4 @@
-"""Special functions, under the names that they have in SciPy."""
+"""Special functions of mathematics, element by element, under the names that they have in SciPy."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ expit, psi, gammaln, multigammaln, gammainc, gammaincc = sigmoid, digamma, lgamm
 
 
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The cumulative distribution function of the standard normal distribution.
+    """The cumulative distribution function of the standard normal distribution, of each element. `out`: a tensor to
+    which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.special.ndtr(mpigrad.tensor([0.0]))
@@ -60,7 +61,8 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Any:
-    """Exponentials of the elements, divided by their sum along a dimension.
+    """Turn scores into probabilities: exp(x) divided by its sum along `dim`. `dtype`: convert the input to this type
+    first (default: keep its type).
 
     >>> import mpigrad
     >>> mpigrad.special.softmax(mpigrad.zeros(2), 0)
@@ -70,7 +72,8 @@ def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Any:
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Any:
-    """The logarithm of `softmax`.
+    """The logarithm of `softmax` along `dim`, computed without overflow. `dtype`: convert the input to this type
+    first (default: keep its type).
 
     >>> import mpigrad
     >>> mpigrad.special.log_softmax(mpigrad.zeros(2), 0)

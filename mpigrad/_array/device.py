@@ -19,7 +19,9 @@ _PATTERN = re.compile(r"^([a-z]+)(?::(0|[1-9]\d*))?$")
 
 
 class device:
-    """The place where a tensor is stored: `device("cpu")`, `device("cuda")`, `device("cuda:1")`, `device("cuda", 1)`.
+    """The place where a tensor is stored: `device("cpu")`, or a GPU as `device("cuda:1")` or `device("cuda", 1)`.
+
+    `device("cuda")`, without an index, is the current GPU. Attributes: `type` ("cpu" or "cuda") and `index`.
 
     >>> device("cuda:1")
     device(type='cuda', index=1)
@@ -93,7 +95,8 @@ DEFAULT = _Default()
 
 
 def set_default_device(device: Any) -> None:
-    """Make `device` the default of factory functions (`zeros`, `tensor`, `rand`, ...) in this thread; None is the CPU.
+    """Make `device` the place of tensors that this thread creates (`zeros`, `tensor`, `rand`, ...) without saying
+    where; None is the CPU.
 
     >>> import mpigrad
     >>> mpigrad.set_default_device("cpu")
@@ -104,7 +107,7 @@ def set_default_device(device: Any) -> None:
 
 
 def get_default_device() -> device:
-    """The default device of factory functions in this thread."""
+    """The device of tensors that this thread creates without saying where."""
     place = DEFAULT.place
     return place if place.index is not None or place.type == "cpu" else resolve(place)
 
@@ -113,7 +116,9 @@ _made = device  # an alias for functions that have an argument called `device`
 
 
 class NoCudaError(AssertionError, RuntimeError):
-    """CuPy is missing. Both of PyTorch's types: AssertionError (built without CUDA) and RuntimeError (no GPU)."""
+    """Raised if CuPy is missing. It has both of PyTorch's types: AssertionError (built without CUDA) and RuntimeError
+    (no GPU).
+    """
 
 
 @functools.cache
@@ -134,7 +139,7 @@ def cupy() -> ModuleType:
 
 
 class _Use:
-    """Caches whether CuPy is in use, because every backward pass asks."""
+    """Whether CuPy is in use, stored because every backward pass asks."""
 
     loaded = False
 
@@ -233,9 +238,11 @@ def use_gpu(index: int) -> None:
 
 
 def strict(array: Any) -> Any:
-    """A context manager in which linear algebra raises `numpy.linalg.LinAlgError` for singular matrices and the like.
+    """A context manager in which linear algebra raises `numpy.linalg.LinAlgError` if there is no result, as for
+    singular matrices.
 
-    NumPy always does. CuPy only does on request, because the check must wait for the device."""
+    NumPy always does. CuPy only does on request, because the check must wait for the device.
+    """
     if isinstance(array, np.ndarray):
         return NOWHERE
     cupy()
@@ -285,7 +292,7 @@ def _to_device(array: np.ndarray, place: device, non_blocking: bool) -> Any:
 
 
 def _between(array: Any, here: device, place: device) -> Any:
-    """Copy to another GPU, in the order of the current streams of both."""
+    """Copy an array from the GPU `here` to the GPU `place`, in the order of the current streams of both."""
     source, target = current_stream(here), current_stream(place)
     with on_device(here):
         array = array if array.flags.forc else array.copy()
@@ -329,7 +336,7 @@ def pointer(array: Any) -> int:
 
 
 def pinned_empty(shape: Any, kind: Any) -> np.ndarray:
-    """An empty NumPy array in pinned memory, which a GPU can copy asynchronously."""
+    """An empty NumPy array of this shape and element type in pinned memory, which a GPU can copy asynchronously."""
     kind = np.dtype(kind)
     size = int(np.prod(shape, dtype=np.int64))
     memory = cupy().cuda.alloc_pinned_memory(max(1, size * kind.itemsize))

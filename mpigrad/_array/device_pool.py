@@ -64,7 +64,9 @@ class _Order:
 
 
 def order_memory() -> None:
-    """From now on, make freed memory wait for its last use on other streams."""
+    """From now on, let memory that is freed while another stream is current wait for that stream before it is used
+    again.
+    """
     _Order.wanted = True
 
 

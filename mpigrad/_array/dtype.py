@@ -17,7 +17,9 @@ _CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3, "V": 2}
 
 
 class dtype:
-    """An element type, such as `mpigrad.float32`.
+    """An element type, such as `mpigrad.float32`; the types are attributes of `mpigrad`.
+
+    Attributes: `itemsize` (bytes of an element), `is_floating_point`, `is_complex`, `is_signed`.
 
     >>> import mpigrad
     >>> mpigrad.float32.is_floating_point, mpigrad.float32.itemsize
@@ -44,11 +46,11 @@ class dtype:
         return _CATEGORY[self.numpy.kind]
 
     def to_real(self) -> dtype:
-        """The real type of a complex one; itself otherwise."""
+        """The real type of a complex one, such as float32 of complex64; other types are returned unchanged."""
         return _REAL.get(self, self)
 
     def to_complex(self) -> dtype:
-        """The complex type of the same precision."""
+        """The complex type with this precision, such as complex64 of float32."""
         if self.category < 2:
             raise RuntimeError(f"Unknown Complex ScalarType for {_TITLES[self.name]}")
         return complex128 if self in (float64, complex128) else complex64
@@ -145,7 +147,8 @@ class _Default:
 
 
 def get_default_dtype() -> dtype:
-    """The floating-point type of new tensors.
+    """The floating-point type of tensors that are created without a type, by `zeros`, `rand` and others, or from
+    Python floats.
 
     >>> import mpigrad
     >>> mpigrad.get_default_dtype()
@@ -155,7 +158,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Make the floating-point type `d` the default of new tensors."""
+    """Make `d`, a floating-point type, the type of tensors that are created without a type; float32 at first."""
     if not isinstance(d, dtype) or not d.is_floating_point:
         what = "" if isinstance(d, dtype) else "invalid dtype object: "
         raise TypeError(f"{what}only floating-point types are supported as the default type")
@@ -174,7 +177,8 @@ def scalar_dtype(value: Any) -> dtype:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest type that holds both, by PyTorch's lattice.
+    """The type of the result of an operation on tensors of the two types, by PyTorch's rules: the smallest that both
+    convert to.
 
     >>> import mpigrad
     >>> mpigrad.promote_types(mpigrad.int64, mpigrad.float16)
@@ -199,9 +203,12 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def promote(operands: list[tuple[dtype, bool | None]]) -> dtype:
-    """The type of an operation on operands given as (dtype, kind): kind True for tensors with dimensions, False for
-    zero-dimensional tensors, None for Python numbers. Operands of a lower kind (in this order) count only if their type has a
-    higher category (bool, integer, floating point, complex) than those of the higher kinds."""
+    """The type of the result of an operation on several operands, each given as (dtype, kind).
+
+    `kind` is True for tensors with dimensions, False for zero-dimensional tensors, None for Python numbers. Operands
+    of a lower kind (in this order) count only if their type has a higher category (bool, integer, floating point,
+    complex) than those of the higher kinds.
+    """
     best: list[dtype | None] = [None, None, None]
     for found, kind in operands:
         place = 2 if kind is None else 0 if kind else 1
@@ -220,7 +227,13 @@ def promote(operands: list[tuple[dtype, bool | None]]) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether PyTorch's rules allow writing `from_` values into a `to` tensor (no step down in category)."""
+    """Whether values of type `from_` may be written into a tensor of type `to`: not from complex to real, real to
+    integer, or integer to bool.
+
+    >>> import mpigrad
+    >>> mpigrad.can_cast(mpigrad.int64, mpigrad.float32), mpigrad.can_cast(mpigrad.float32, mpigrad.int64)
+    (True, False)
+    """
     return from_.category <= to.category
 
 
@@ -234,7 +247,12 @@ def _finfo(kind: dtype) -> Any:
 
 
 class finfo:
-    """Numerical limits of a floating-point dtype, as attributes `eps`, `max`, `min`, `tiny`, `bits`."""
+    """The limits of a floating-point type, as attributes `eps`, `max`, `min`, `tiny`, `resolution` and `bits`.
+
+    >>> import mpigrad
+    >>> mpigrad.finfo(mpigrad.float32).eps
+    1.1920928955078125e-07
+    """
 
     def __init__(self, type: dtype | None = None) -> None:
         kind = type or _Default.dtype
@@ -254,7 +272,12 @@ class finfo:
 
 
 class iinfo:
-    """Numerical limits of an integer dtype, as attributes `bits`, `max`, `min`."""
+    """The limits of an integer type, as attributes `bits`, `max` and `min`.
+
+    >>> import mpigrad
+    >>> mpigrad.iinfo(mpigrad.int8).max
+    127
+    """
 
     def __init__(self, type: dtype) -> None:
         if type is bool_:

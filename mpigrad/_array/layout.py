@@ -4,7 +4,9 @@ from __future__ import annotations
 
 
 class layout:
-    """Either `mpigrad.strided` (dense) or `mpigrad.sparse_coo`."""
+    """How a tensor is stored: `mpigrad.strided` (dense) or `mpigrad.sparse_coo` (only some elements, as indices and
+    values).
+    """
 
     __slots__ = ("_name",)
 
@@ -19,7 +21,9 @@ class layout:
 
 
 class memory_format(layout):
-    """The order of elements in memory: `mpigrad.contiguous_format`, `preserve_format`, `channels_last` and its `_3d`."""
+    """The order of a dense tensor's dimensions in memory: `mpigrad.contiguous_format`, `preserve_format`,
+    `channels_last` or `channels_last_3d`.
+    """
 
 
 strided, sparse_coo = layout("strided"), layout("sparse_coo")

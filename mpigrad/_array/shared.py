@@ -16,7 +16,9 @@ import numpy as np
 
 
 class Reference(NamedTuple):
-    """Where another process of the host can find a block: a process that has it open, the file descriptor there, the size."""
+    """How another process of the host finds a block: a process that has it open, the file descriptor there, the size
+    in bytes.
+    """
 
     host: bytes  # the boot id
     pid: int
@@ -72,7 +74,9 @@ def new_block(nbytes: int) -> SharedBlock:
 
 
 def block_of_handle(handle: int, nbytes: int) -> SharedBlock:
-    """The block of an open file; the file is closed if this process has already mapped the block."""
+    """The block of an open file (a file descriptor) of `nbytes` bytes; the file is closed if this process has already
+    mapped the block.
+    """
     known = _known.get(_file_of(handle))
     if known is not None:
         os.close(handle)

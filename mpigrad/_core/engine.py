@@ -57,7 +57,7 @@ def count_dependencies(roots: Iterable[Node]) -> dict[Node, int]:
 
 
 def needed_for(roots: Iterable[Node], targets: Container[Node]) -> set[Node]:
-    """The nodes below `roots` that must run for all targets to get their gradients."""
+    """The nodes below `roots` that must run so that all nodes of `targets` get their gradients."""
     leading: dict[Node, bool] = {}  # whether a node is a target or leads to one; False until all nodes below it are known
     needed: set[Node] = set()
     stack: list[Node | None] = list(roots)
@@ -159,7 +159,9 @@ def current_task() -> GraphTask | None:
 
 
 class GraphTask:
-    """One backward pass over (part of) a graph."""
+    """One backward pass over (part of) a graph: its queues, the counts of missing gradients, and the gradients that
+    have arrived.
+    """
 
     __slots__ = (
         "F",
@@ -238,7 +240,9 @@ class GraphTask:
         return add_in_order(terms, grad)
 
     def _sum_alone(self, node: Node, held: Any, grad: Any, alone: bool) -> Any:
-        """`_sum` inside the loop: a large array with no other reference (`alone`) is added to in place."""
+        """Add as `_sum` does, inside the loop; a large array that nothing else refers to (`alone`) is added to in
+        place.
+        """
         if self.ordered is not None:
             return self._sum(node, held, grad)
         if alone and type(held) is ndarray and held.size >= _LARGE and node not in self.own and owns_memory(held):
@@ -450,17 +454,19 @@ def _go_where(grad: Any) -> None:
 
 
 def as_array(value: Any) -> Any:
-    """Convert NumPy scalars, which NumPy returns for zero-dimensional results, to arrays."""
+    """A NumPy scalar, which NumPy returns for zero-dimensional results, as an array; other values unchanged."""
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def filled(value: Any) -> Any:
-    """A gradient with writable memory: views with stride 0 (see `Node.multiplies`) must not leave the engine."""
+    """The gradient with memory that may be written to: views with stride 0 (see `Node.multiplies`) must not leave the
+    engine.
+    """
     return value.copy() if type(value) is ndarray and 0 in value.strides and value.size > 1 else value
 
 
 def check_hook_results(hook: Any, changed: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The checked result of a node's hook, or its argument if the result is None."""
+    """What a node's hook returned (`changed`), checked; the gradients `before` the hook if that is None."""
     if changed is None:
         return before
     if not isinstance(changed, tuple):

@@ -80,9 +80,10 @@ def start(run: Callable[[], None], name: str) -> None:
 
 
 class Future:
-    """A value that is set once, by any thread, with `set_result` or `set_exception`; `wait` returns it.
+    """A value that is set once, by any thread, with `set_result` or `set_exception`; `wait` returns it or raises the
+    error.
 
-    `devices` is accepted as in PyTorch: futures of GPU tensors need not name their devices.
+    `devices` is accepted as in PyTorch and checked, but not needed: results may be on any GPU.
 
     >>> from mpigrad.futures import Future
     >>> fut = Future()
@@ -121,7 +122,7 @@ class Future:
         return self._state != 0
 
     def wait(self) -> Any:
-        """Wait until the future is completed, then return its value or raise its error.
+        """Wait, without a limit, until the future is completed; then return its value or raise its error.
 
         >>> fut = Future(); fut.set_result(5); fut.wait()
         5
@@ -133,7 +134,7 @@ class Future:
         return self._value
 
     def value(self) -> Any:
-        """Return the value of a completed future without waiting, or raise its error.
+        """Return the value without waiting, or raise the error; RuntimeError if the future is not completed.
 
         >>> fut = Future(); fut.set_result(5); fut.value()
         5
@@ -147,8 +148,10 @@ class Future:
         return self._value
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """Return a future of the result of `callback(self)`, which is called when this future is completed, or at once if it
-        already is.
+        """Call `callback(self)` when this future is completed (at once, if it already is); returns a future of the
+        callback's result.
+
+        An error in the callback becomes the error of the returned future.
 
         >>> fut = Future(); fut.set_result(1)
         >>> fut.then(lambda f: f.value() + 1).wait()
@@ -174,7 +177,8 @@ class Future:
         return result
 
     def add_done_callback(self, callback: Callable[[Future], None]) -> None:
-        """Call `callback(self)` once this future is completed; an exception it raises is logged.
+        """Call `callback(self)` when this future is completed (at once, if it already is). Errors that it raises are
+        logged.
 
         >>> fut = Future(); fut.add_done_callback(lambda f: print(f.value())); fut.set_result("ready")
         ready
@@ -185,7 +189,8 @@ class Future:
         self._add(carried(callback))
 
     def set_result(self, result: Any) -> None:
-        """Complete this future with a value: wakes waiting threads and runs callbacks.
+        """Complete this future with the value `result`; threads that wait go on, and callbacks run. RuntimeError if
+        it is completed already.
 
         >>> fut = Future(); fut.set_result(1); fut.done()
         True
@@ -193,7 +198,8 @@ class Future:
         self._set(1, result)
 
     def set_exception(self, result: BaseException) -> None:
-        """Complete this future with the exception `result`, which `wait` and `value` then raise.
+        """Complete this future with the exception `result`, which `wait` and `value` then raise. RuntimeError if it
+        is completed already.
 
         >>> fut = Future(); fut.set_exception(ValueError("no")); fut.done()
         True

@@ -161,7 +161,9 @@ def deliver() -> int:
 
 
 def note(number: int, frame: Any) -> bool:
-    """Called when a signal arrives; returns whether it was noted. False if its handler may run now."""
+    """Called when signal `number` arrives: notes it inside a guarded section and returns True; False if its handler
+    may run now.
+    """
     if not _depth and (frame is None or frame.f_code not in edges):
         if number in _noted:  # the same signal was noted before: one run of the handler is enough
             _noted.remove(number)

@@ -62,7 +62,7 @@ def add_to_grad(leaf: Tensor, grad: Any, F: Any, owned: bool) -> None:
 
 
 def grown(held: Tensor, grad: Any) -> Tensor:
-    """Add a gradient to another one, in place unless it is sparse and becomes dense."""
+    """The sum of two gradients: added in place to `held`, unless that is sparse and the sum is dense."""
     array = held._array
     if getattr(array, "is_sparse_array", False) and not getattr(grad, "is_sparse_array", False):
         return wrap(array + grad)
@@ -119,8 +119,11 @@ def _is_dense(array: Any) -> bool:
 
 
 def keep(grad: Any, variable: Tensor, owned: bool) -> Any:
-    """The gradient itself if nothing else refers to its memory and its layout is right, otherwise a copy. `owned`: there is
-    no other reference to `grad`."""
+    """The gradient itself if nothing else refers to its memory and its layout is right, otherwise a copy, for a leaf
+    to keep.
+
+    `owned`: there is no other reference to `grad`.
+    """
     if type(grad) is ndarray and type(grad.base) is bytearray:
         return grad.copy()  # a view of a received frame, which it would keep alive
     if owned:
@@ -153,8 +156,11 @@ def _own(part: Any) -> Any:
 
 
 def take_saved(node: Any) -> list[tuple[Any, bool]]:
-    """Take the saved tensors out of a node; returns their arrays, each with whether it has no other reference and may be
-    overwritten. None for tensors that were not saved."""
+    """Take the saved tensors out of a node that will not run again.
+
+    Returns for each its array and whether it may be overwritten, because nothing else refers to it; None for those
+    not saved.
+    """
     saved = node.saved
     node.saved = None  # first: another thread that runs this node must not find arrays that are being overwritten
     shared = not sole(saved)  # another thread is running the node
@@ -191,7 +197,7 @@ Edge = tuple["Node", int]
 
 
 class RemovableHandle:
-    """Removes one hook; also works as a context manager."""
+    """The result of registering a hook: `remove()` removes the hook, as does the end of a `with` block."""
 
     _ids = itertools.count()
 
@@ -233,7 +239,7 @@ def next_sequence() -> int:
 
 
 class Node:
-    """A recorded operation. Subclasses implement its derivative in `run`."""
+    """A recorded operation in the graph. Subclasses implement its derivative in `run`."""
 
     __slots__ = ("__weakref__", "_sequence", "edges", "hooks", "stack")
     edges: tuple[Edge | None, ...]  # (node, output index) for each input; None if it needs no gradient
@@ -251,8 +257,11 @@ class Node:
         self.edges, self.hooks, self._sequence = (), None, next_sequence()
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        """Return the gradients of the inputs, aligned with `edges`. `grad` is the gradient of the output (a list of
-        gradients and Nones if `outputs` is not 1), an array if F is RAW and a Tensor otherwise."""
+        """Return the gradients of the inputs, aligned with `edges`.
+
+        `grad` is the gradient of the output (a list of gradients and Nones if `outputs` is not 1): an array if F is
+        RAW (see `_graph/namespace.py`), otherwise a Tensor.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define run(), which computes the gradients of its inputs")
 
     def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
@@ -276,23 +285,32 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes below, each with the index of its output; None for inputs that need no gradient."""
+        """The nodes to which this one sends gradients, as pairs (node, index of its output); (None, 0) for inputs
+        that need no gradient.
+        """
         return tuple((None, 0) if edge is None or edge[0].__class__ is DiscardGrad else edge for edge in self.edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for user data about this node."""
+        """A dictionary in which a program may note anything about this node."""
         notes = _NOTES.get(self)
         if notes is None:
             notes = _NOTES[self] = {}
         return notes
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad_inputs, grad_outputs)` after this node has run; its result replaces `grad_inputs`."""
+        """Call `hook(grad_inputs, grad_outputs)` after this node has run in a backward pass; a result other than None
+        replaces `grad_inputs`.
+
+        Both are tuples of tensors and Nones. Returns a handle, whose `remove()` removes the hook.
+        """
         return _register(hooks_of(self).post, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad_outputs)` before this node runs; its result replaces them."""
+        """Call `hook(grad_outputs)` before this node runs in a backward pass; a result other than None replaces them.
+
+        Returns a handle, whose `remove()` removes the hook.
+        """
         return _register(hooks_of(self).pre, hook)
 
     def _register_hook_dict(self, hooks: dict[int, Any]) -> None:
@@ -525,7 +543,9 @@ _MODES = {
 
 
 class View:
-    """The view data of a tensor: its base, the operators between them, and the version at which its `grad_fn` is valid."""
+    """What a view knows: its base, the chain of operators between them, and the version at which its `grad_fn` is
+    valid.
+    """
 
     __slots__ = ("age", "base", "chain", "fixed", "inherits", "version")
 
@@ -567,7 +587,7 @@ class View:
 
 
 def replay(value: Any, chain: tuple[Step, ...]) -> Any:
-    """Apply a chain of view operators to a tensor."""
+    """Apply the view operators of `chain` to a tensor, one after the other."""
     for operator, kw in chain:
         value = operator(value, **kw)
     return value
@@ -589,7 +609,10 @@ def _shared(tensor: Tensor) -> list[Any]:
 
 
 def make_view(made: Tensor, of: Tensor, step: Step, fixed: str | None = None) -> None:
-    """Make `made` a view of `of` through one operator."""
+    """Make `made`, the result of the view operator `step` on `of`, a view of it (or of its base).
+
+    `fixed`: why a recorded operation must not change it in place, or None.
+    """
     shared = made._counter = _shared(of)
     if not MODE.enabled and (fixed is None or fixed is ONE_OF_SEVERAL):
         fixed = MADE_IN_INFERENCE if MODE.inference else MADE_UNRECORDED
@@ -605,8 +628,10 @@ def make_view(made: Tensor, of: Tensor, step: Step, fixed: str | None = None) ->
 
 
 def forget_view(tensor: Tensor) -> None:
-    """Undo `make_view`, for a tensor that becomes another view of the same memory. Compares by identity: looking up a reference
-    in the set would compare tensors, that is, their elements."""
+    """Undo `make_view`, for a tensor that becomes another view of the same memory.
+
+    It compares by identity: looking up a reference in the set would compare tensors, that is, their elements.
+    """
     views = _shared(tensor)[1]
     for reference in [each for each in views if each() is tensor]:
         views.discard(reference)
@@ -696,7 +721,9 @@ def rebase(tensor: Tensor, node: Node) -> None:
 
 
 def _move_retained(tensor: Tensor, old: Node | None, nr: int) -> None:
-    """Move `retain_grad` to the new node; hooks stay with the value for which they were registered."""
+    """After an in-place change of `tensor`, let its new node retain its gradient instead of `old`; hooks stay with
+    the old value.
+    """
     if old is not None and old.hooks is not None:
         kept = old.hooks.retained.pop(nr, None)
         if kept is not None and tensor._grad_fn is not None:
@@ -712,8 +739,10 @@ def memory_order(array: Any) -> tuple[int, ...] | None:
 
 
 def check_in_place(tensor: Tensor, recorded: bool | None = None) -> None:
-    """Raise PyTorch's errors for tensors that must not be changed in place. `recorded`: whether the change is recorded; None
-    means "if the tensor requires grad"."""
+    """Raise PyTorch's errors for tensors that must not be changed in place.
+
+    `recorded`: whether the change is recorded; None: if the tensor requires grad.
+    """
     if tensor._extra is not None and tensor._extra.inference and not MODE.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to "
@@ -736,7 +765,9 @@ def check_in_place(tensor: Tensor, recorded: bool | None = None) -> None:
 
 
 def raise_fixed(tensor: Tensor, what: str) -> None:
-    """Raise PyTorch's error for a recorded in-place change of a view that does not allow it."""
+    """Raise PyTorch's error for a recorded in-place change of a view that does not allow it, for the reason in
+    `what`.
+    """
     view, node = tensor._view, tensor._grad_fn
     assert view is not None and view.fixed is not None
     if view.fixed is not ONE_OF_SEVERAL and view.fixed not in _MODES:

@@ -35,12 +35,12 @@ def sole(value: Any) -> bool:
 
 
 def sole_part(owner: Any, name: str) -> bool:
-    """Whether an attribute is the only reference to its value."""
+    """Whether the attribute `name` of `owner` is the only reference to its value."""
     return False
 
 
 def sole_item(items: tuple[Any, ...], place: int) -> bool:
-    """Whether a tuple has the only reference to one of its items."""
+    """Whether a tuple has the only reference to its item number `place`."""
     return False
 
 

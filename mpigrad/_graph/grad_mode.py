@@ -22,8 +22,9 @@ MODE = _Mode()
 
 
 class _Tracing:
-    """Whether operators must avoid their fast paths. They read only `detour`, a single attribute, because it is checked on
-    every operation."""
+    """Whether operators must avoid their fast paths: `detour`, the only attribute that they read, because it is
+    checked on every operation.
+    """
 
     on = False  # a watcher (profiler, anomaly detection) is registered
     inferring = 0  # how many threads are in inference mode
@@ -59,7 +60,8 @@ def set_modes(modes: tuple[bool, bool]) -> None:
 
 
 def is_grad_enabled() -> bool:
-    """Whether this thread records operations for differentiation.
+    """Whether this thread records operations for gradients: True at first, False inside `no_grad` or
+    `inference_mode`.
 
     >>> import mpigrad
     >>> mpigrad.is_grad_enabled()
@@ -69,7 +71,7 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is inside `inference_mode`.
+    """Whether this thread is inside an `inference_mode` block.
 
     >>> import mpigrad
     >>> mpigrad.is_inference_mode_enabled()
@@ -139,7 +141,7 @@ class _Switch:
 
 
 class no_grad(_Switch):
-    """Record nothing inside, as a context manager or a decorator.
+    """A context manager or decorator inside which no operations are recorded: results do not require grad.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(2, requires_grad=True)
@@ -161,7 +163,7 @@ class no_grad(_Switch):
 
 
 class enable_grad(_Switch):
-    """Record inside, even within `no_grad`; a context manager or a decorator.
+    """A context manager or decorator inside which operations are recorded, even within `no_grad`.
 
     >>> import mpigrad
     >>> with mpigrad.no_grad(), mpigrad.enable_grad():
@@ -176,7 +178,8 @@ class enable_grad(_Switch):
 
 
 class set_grad_enabled(_Switch):
-    """Switch recording on or off: at once when called, and back at the end of a `with`.
+    """Switch recording on (`mode=True`) or off in this thread: at once when called, and back at the end of a `with`
+    block.
 
     >>> import mpigrad
     >>> with mpigrad.set_grad_enabled(False):
@@ -199,7 +202,10 @@ class set_grad_enabled(_Switch):
 
 
 class inference_mode(_Switch):
-    """Like `no_grad`, and the tensors made inside can never take part in recorded operations.
+    """A context manager or decorator like `no_grad`; tensors created inside can never take part in recorded
+    operations.
+
+    It saves the bookkeeping for such tensors. `mode=False` switches it off inside.
 
     >>> import mpigrad
     >>> with mpigrad.inference_mode():

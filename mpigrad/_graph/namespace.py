@@ -44,5 +44,7 @@ DIFF = Namespace("DIFF", 1)
 
 
 def add_to_both(name: str, raw: Callable[..., Any], differentiable: Callable[..., Any]) -> None:
-    """Make an operator available to derivatives as `F.name`."""
+    """Register an operator as `F.name` for derivatives: its functions on arrays (`raw`) and on tensors
+    (`differentiable`).
+    """
     DEFINED[name] = raw, differentiable

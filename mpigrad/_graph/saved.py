@@ -84,9 +84,9 @@ def hooks_left() -> None:
 
 
 class Packed:
-    """A saved tensor that went through `saved_tensors_hooks`.
+    """A saved tensor after the pack hook of `saved_tensors_hooks`: holds what the hook returned.
 
-    Raw derivatives, which read only `_array`, can use it like the tensor: each access calls the unpack hook.
+    Derivatives on arrays, which read only `_array`, can use it like the tensor: each access calls the unpack hook.
     """
 
     __slots__ = ("edge", "hook", "packed")
@@ -125,7 +125,10 @@ class Packed:
 
 
 class Saved:
-    """One tensor that a node keeps. For outputs of the node it keeps an alias without `grad_fn`: a cycle otherwise."""
+    """One tensor that a node keeps for its derivative, with its version.
+
+    For outputs of the node it keeps an alias without `grad_fn`; the tensor itself would make a reference cycle.
+    """
 
     __slots__ = ("output", "tensor", "version")
 
@@ -153,7 +156,7 @@ def _alias(tensor: Tensor) -> Tensor:
 
 
 def as_output(alias: Tensor, node: Node, nr: int) -> Tensor:
-    """Turn an alias of a node's output into a tensor with that node as `grad_fn`."""
+    """Turn an alias of output `nr` of `node` into a tensor with that node as `grad_fn`."""
     made = wrap(alias._array)
     made._counter = alias._counter
     if alias._array.dtype.kind in "fcV":  # integer outputs, such as the indices of max, have no gradient

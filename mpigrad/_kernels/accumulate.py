@@ -23,7 +23,7 @@ def _add_many(held: Sequence[Any], grads: Sequence[Any]) -> None:
 
 
 def _add_on_device(held: Sequence[Any], grads: Sequence[Any]) -> None:
-    """One launch per element type; arrays that are not contiguous are added one by one."""
+    """`_add_many` on a GPU: one launch per element type; arrays that are not contiguous are added one by one."""
     kinds: dict[Any, list[Any]] = {}
     for each, grad in zip(held, grads):
         plain, other = _numbers(each), _numbers(grad)

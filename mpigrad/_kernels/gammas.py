@@ -48,7 +48,7 @@ def _fraction(a: Any, x: Any) -> Any:
 
 
 def _both(a: Any, x: Any) -> tuple[Any, Any]:
-    """The lower and the upper incomplete gamma function."""
+    """P(a, x) and Q(a, x), the regularised lower and upper incomplete gamma function."""
     kind = a.dtype
     a, x = np.broadcast_arrays(a.astype("f8"), x.astype("f8")) if a.shape != x.shape else (a.astype("f8"), x.astype("f8"))
     usual = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
@@ -67,12 +67,12 @@ def _both(a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def lower(a: Any, x: Any) -> Any:
-    """The regularised lower incomplete gamma function."""
+    """The regularised lower incomplete gamma function P(a, x)."""
     return _both(a, x)[0]
 
 
 def upper(a: Any, x: Any) -> Any:
-    """The regularised upper incomplete gamma function."""
+    """The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x)."""
     return _both(a, x)[1]
 
 

@@ -44,8 +44,10 @@ def prelude() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A CUDA kernel as data. `parameters` is its C parameter list, in which letters such as `T` stand for element types; `kinds`
-    says which element types each letter may have.
+    """A CUDA kernel as data: name, parameters and body.
+
+    `parameters` is its C parameter list, in which letters such as `T` stand for element types; `kinds` says which
+    element types each letter may have.
     """
 
     name: str
@@ -108,8 +110,9 @@ def _compiled(kernel: Kernel, letters: str, xp: Any) -> Any:
 
 
 def launch(xp: Any, kernel: Kernel, letters: str, blocks: int, threads: int, *arguments: Any) -> None:
-    """Run a kernel on the current device and stream, for the element types `letters`. Arguments are contiguous arrays, None for
-    no array, or numbers.
+    """Run a kernel on the current device and stream, for the element types `letters`.
+
+    Arguments are contiguous arrays, None for no array, or numbers.
     """
     if blocks:
         _compiled(kernel, letters, xp)((blocks,), (threads,), as_parameters(kernel, arguments))

@@ -108,8 +108,11 @@ def _nll_backward_on_device(g: Any, target: Any, scale: Any, *, classes: int) ->
 
 
 def _scales(x: Any, target: Any, weight: Any, ignored: int) -> tuple[Any, Any, float, int]:
-    """Targets that are safe to index (0 where ignored or invalid), minus the weight of each (0 where ignored), the sum of the
-    weights, and the number of invalid targets."""
+    """What the loss needs to know of each target: returns four values.
+
+    Targets that are safe to index (0 where ignored or invalid), minus the weight of each (0 where ignored), the sum
+    of the weights, and the number of invalid targets.
+    """
     skip = target == ignored
     some, wrong = bool(skip.any()), 0
     safe = np.where(skip, 0, target) if some else target

@@ -40,7 +40,7 @@ SCALE_MANY = Kernel("scale_many", "const __grid_constant__ Table table, const N*
   Piece piece = piece_of_block(table);
   T *x = ROLE(T, 0);
   double factor = most / ((double)norm[0] + 1e-6);
-  if (!(factor >= 1))  // not a number goes on, and spoils the gradients as it should
+  if (!(factor >= 1))  // also true for nan, which makes the gradients nan, as in PyTorch
     EACH_OF_PIECE(i, piece) x[i] = (T)((A)x[i] * (A)(T)(A)factor);""", {"T": "efd", "N": "efd"})  # fmt: skip
 
 _HOW = {1.0: 1, 2.0: 2, float("inf"): 3}

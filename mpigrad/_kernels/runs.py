@@ -84,7 +84,7 @@ def _sorted_runs(keys: Any, bound: int) -> tuple[Any, Any]:
 
 
 def _sums_of_runs(rows: Any, order: Any, starts: Any) -> Any:
-    """For each run the sum of its rows, as a new array."""
+    """For each run (rows with equal keys, as `_sorted_runs` gives them) the sum of its rows, as a new array."""
     lengths = np.diff(starts, append=order.shape[0])
     return _sums_of_bags(rows, order, starts, lengths)
 
@@ -129,7 +129,7 @@ def _side_by_side(rows: Any, places: Any, starts: Any, lengths: Any, longest: in
 
 
 def _layers(rows: Any, places: Any, starts: Any, having: list[int]) -> Any:
-    """Sums of bags; the first `having[n]` bags have more than n rows."""
+    """The sums of bags, whose rows are at `places`; the first `having[n]` bags have more than n rows."""
     if not having:
         return np.zeros((starts.shape[0], *rows.shape[1:]), rows.dtype)
     made = take_rows(rows, places[starts[: having[0]]])

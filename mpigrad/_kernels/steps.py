@@ -189,8 +189,10 @@ def adagrad(
 
 
 def step_many(kernel: Kernel, many: Sequence[Sequence[Any]], *settings: Any) -> None:
-    """One step for many parameters of one device in one kernel launch. Each parameter is a list of arrays of one type, one for
-    each role of the kernel; the settings are the kernel's numbers, in its order.
+    """One step for many parameters of one device, in one kernel launch.
+
+    Each parameter is a list of arrays of one type, one for each role of the kernel; the settings are the kernel's
+    numbers, in its order.
     """
     first = many[0][0]
     for table, blocks in tables(many):

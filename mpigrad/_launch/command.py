@@ -80,7 +80,7 @@ def _exports(launcher: Launcher, environment: dict[str, str]) -> list[str]:
 
 
 def can_survive(vendor: str, version: str) -> bool:
-    """Whether jobs of this MPI can go on when a rank dies."""
+    """Whether jobs of the MPI of this vendor and version can go on when a rank dies."""
     return vendor == "Open MPI" and int(version.partition(".")[0]) >= 5
 
 

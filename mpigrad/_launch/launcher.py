@@ -93,7 +93,7 @@ def _candidates(library: Library) -> Iterator[tuple[str, str]]:
 
 
 def belongs(version_text: str, library: Library) -> bool:
-    """Whether the output of `mpiexec --version` matches the library."""
+    """Whether `version_text`, the output of `mpiexec --version`, is that of the MPI library."""
     text = version_text.lower()
     families = {"Open MPI": ("open mpi", "openrte", "prrte", "prte"), "Intel MPI": ("intel",)}
     if library.vendor in families:

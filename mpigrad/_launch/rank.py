@@ -62,7 +62,9 @@ def publish_place() -> None:
 
 
 def _is_needed() -> bool:
-    """Whether this rank is to run the program. A spare waits here until it takes the place of a lost rank, or is not needed."""
+    """Whether this rank is to run the program. A spare waits here until it takes the place of a lost rank, or the job
+    ends.
+    """
     if not spares() or int(os.environ["RANK"]) < int(os.environ["WORLD_SIZE"]):
         return True
     from mpigrad.distributed._spares import wait_as_spare
@@ -72,7 +74,7 @@ def _is_needed() -> bool:
 
 
 def _came_to_end() -> None:
-    """Leave word that this rank has come to its end by itself."""
+    """Note that this rank has run to its end and was not killed."""
     if spares() and os.environ["RANK"] == "0":
         from mpigrad.distributed._spares import tell_over
 
@@ -81,7 +83,9 @@ def _came_to_end() -> None:
 
 
 def guarded(body: Callable[[], object]) -> None:
-    """Run the body; an exception or a non-zero exit code aborts the whole job; only this rank, if the job survives that."""
+    """Run the body; an exception or a non-zero exit code aborts the whole job, or ends only this rank in a job that
+    survives that.
+    """
     try:
         body()
         _came_to_end()

@@ -47,7 +47,7 @@ def trees(package: str) -> list[Tree]:
 
 
 class _Blocks:
-    """A file to which a tar archive is written: passes its bytes on in blocks of equal size."""
+    """A file object to which a tar archive is written: passes its bytes on in blocks of equal size."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send, self._kept = send, bytearray()
@@ -67,7 +67,7 @@ class _Blocks:
 
 
 class _Stream:
-    """A file from which a tar archive is read: asks for blocks as it needs them."""
+    """A file object from which a tar archive is read: asks for the next block when it needs one."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks, self._kept = blocks, bytearray()
@@ -84,7 +84,9 @@ class _Stream:
 
 
 def _broadcast(MPI: Any, leaders: Any, block: bytes) -> bytes:
-    """A block of the first leader, on all leaders."""
+    """Broadcast a block from the first leader (rank 0 of the communicator `leaders`) to all of them; returns the
+    block.
+    """
     length = bytearray(len(block).to_bytes(8, "little"))
     leaders.Bcast([length, MPI.BYTE], 0)
     buffer = bytearray(block) if leaders.rank == 0 else bytearray(int.from_bytes(length, "little"))
@@ -145,7 +147,7 @@ class _Writer:
 
 
 def unpack(blocks: Iterator[bytes], target: str) -> None:
-    """Write the files of a stream of blocks below a folder."""
+    """Write the files of a tar archive, given as a stream of blocks, below the folder `target`."""
     with tarfile.open(fileobj=_Stream(blocks), mode="r|") as archive:  # type: ignore[call-overload]
         for member in archive:
             archive.extract(member, target, **({"filter": "fully_trusted"} if hasattr(tarfile, "fully_trusted_filter") else {}))
@@ -208,7 +210,7 @@ def _remove_with_last(target: str) -> None:
 
 
 def import_from(target: str, folders: list[Tree]) -> None:
-    """Let imports from now on use the copy: replace the entries of `sys.path`."""
+    """From now on import from the copy in `target`: replace the folders' entries in `sys.path`."""
     places = {tree.entry: os.path.join(target, tree.name.partition("/")[0]) for tree in folders}
     found = [places.get(os.path.realpath(entry), entry) if entry else entry for entry in sys.path]
     sys.path[:] = list(dict.fromkeys([*found, *[place for place in places.values() if place not in found]]))

@@ -46,7 +46,8 @@ def _functions() -> tuple[Callable[[int], Any], Callable[[], int]] | None:
 
 
 def set_num_threads(int: int) -> None:
-    """Use this many threads for products of matrices in this process; 1 is best with one rank per core.
+    """Let NumPy's matrix products use `int` threads in this process (through OpenBLAS); 1 is best with one rank per
+    core.
 
     >>> import mpigrad
     >>> before = mpigrad.get_num_threads()
@@ -66,6 +67,6 @@ def set_num_threads(int: int) -> None:
 
 
 def get_num_threads() -> int:
-    """The number of threads of matrix products; the number of cores if the BLAS is not OpenBLAS."""
+    """The number of threads that matrix products use; the number of cores if NumPy's BLAS is not OpenBLAS."""
     found = _functions()
     return os.cpu_count() or 1 if found is None else found[1]()

@@ -6,7 +6,8 @@ import sys
 
 
 def refuse_free_threading() -> None:
-    """Raise an ImportError if Python runs without the GIL: RPC's queues, counters and tables rely on it and would lose messages.
+    """Raise an ImportError if Python runs without the GIL: RPC's queues, counters and tables rely on it and would
+    lose messages.
     """
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         raise ImportError(

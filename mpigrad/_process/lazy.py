@@ -27,7 +27,7 @@ def load(module: str) -> bool:
 
 
 def submodule(package: str, name: str) -> Any:
-    """A module of a package, which a program uses as an attribute without having imported it."""
+    """Import and return a module that a program uses as an attribute of its package without having imported it."""
     if name[:2] != "__" and name.isidentifier():  # it may come from a file
         try:
             return importlib.import_module(f"{package}.{name}")
@@ -86,7 +86,7 @@ def _declared(package: str) -> Iterator[tuple[str, tuple[str, str | None]]]:
 
 
 def _starred(package: str, module: str, exports: dict[str, dict[str, str]]) -> Iterator[tuple[str, tuple[str, str | None]]]:
-    """What `from module import *` gives: the names of the table, or else those of the module."""
+    """The names that `from module import *` gives: those of the table `exports`, or else those that the module has."""
     listed = exports.get(package.removeprefix("mpigrad."), {}).get(module.removeprefix("mpigrad."))
     for name in importlib.import_module(module).__all__ if listed is None else listed.split():
         yield name, (module, name)

@@ -22,7 +22,9 @@ class _Library(ctypes.Structure):
 
 
 def replace_import(path: str, name: str, by: str) -> bool:
-    """Make the library at `path` call C's function `by` where it calls `name`; False if it cannot be done here."""
+    """Make the library at `path` call the function `by` wherever it calls the C function `name`; False if the system
+    does not support it.
+    """
     c = ctypes.CDLL(None)
     if not hasattr(c, "dl_iterate_phdr") or struct.calcsize("P") != 8:
         return False
@@ -39,7 +41,8 @@ def replace_import(path: str, name: str, by: str) -> bool:
 
 
 def _pointers(c: ctypes.CDLL, path: str, name: bytes) -> Iterator[int]:
-    """Addresses of a library's pointers to a function of another one."""
+    """The addresses of the pointers through which the library at `path` calls the function `name` of another library.
+    """
     base, dynamic = _dynamic_section(c, path)
 
     def address(tag: int) -> int:

@@ -44,7 +44,9 @@ class RankFormatter(logging.Formatter):
 
 
 class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
-    """Writes to the current `sys.stderr` rather than the one at import, so that redirection works."""
+    """Writes to whatever `sys.stderr` is when a record is logged, not when this is imported, so that redirection
+    works.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr

@@ -72,7 +72,9 @@ def check_expected_size(world_size: int) -> None:
 
 
 def how_to_start(world_size: int | None) -> str:
-    """How to start the ranks of a job: advice for error messages of processes that were started one by one."""
+    """Advice on how to start the ranks of a job, for error messages in processes that were started without a
+    launcher.
+    """
     size, own = world_size or "N", _command()
     apart = f"{own} : -n 1 {own} ..." if own else "python main.py --rank 0 : -n 1 python main.py --rank 1"
     text = (

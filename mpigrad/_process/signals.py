@@ -57,7 +57,7 @@ def _get(signalnum: Any) -> Any:
 
 
 def _install() -> None:
-    """Replace all Python handlers. Called again if it was interrupted, so it must be idempotent."""
+    """Replace all Python signal handlers. If a signal interrupts it, it is called again, so it must be idempotent."""
     signal.signal, signal.getsignal = _set, _get
     for number in signal.valid_signals():
         handler = _getsignal(number)
@@ -67,7 +67,7 @@ def _install() -> None:
 
 
 def _uninstall() -> None:
-    """Restore all handlers. Called again if it was interrupted, so it must be idempotent."""
+    """Restore all signal handlers. If a signal interrupts it, it is called again, so it must be idempotent."""
     for number, handler in list(guard.given.items()):
         if _getsignal(number) is _arrived:
             _signal(number, handler)

@@ -10,7 +10,7 @@ from typing import NoReturn
 from .rank import launched_rank
 
 SURVIVE, HEARTBEAT = "MPIGRAD_SURVIVE", "MPIGRAD_HEARTBEAT"
-SURVIVORS = "MPIGRAD_SURVIVORS"  # a folder in which each rank that comes to its end leaves a file, if it is on the same host
+SURVIVORS = "MPIGRAD_SURVIVORS"  # a folder in which each rank on this host leaves a file when it has run to its end
 SPARES = "MPIGRAD_SPARES"  # how many of the last ranks wait to take the place of lost ones
 INCARNATION = "MPIGRAD_INCARNATION"  # how many processes were lost in the place of this one
 SHORTEST = 0.2  # seconds
@@ -22,7 +22,9 @@ _ENABLED = "OMPI_MCA_mpi_ft_enable"  # set by `mpirun --with-ft ulfm`
 
 
 def survive() -> bool:
-    """Whether the job goes on when a process ends; RuntimeError if the launcher would end it."""
+    """Whether the job was started to go on when a process ends; RuntimeError if the launcher would end it all the
+    same.
+    """
     if os.environ.get(SURVIVE, "0") in ("", "0"):
         return False
     if os.environ.get(_ENABLED, "0") in ("", "0", "false"):
@@ -34,7 +36,7 @@ def survive() -> bool:
 
 
 def sends_frames_whole() -> bool:
-    """Whether the launcher has told Open MPI to send each frame in one part."""
+    """Whether the launcher has told Open MPI to send each frame (message of RPC) in one part."""
     limits = [os.environ.get(f"OMPI_MCA_{name}", "") for name in WHOLE]
     return all(limit.isdigit() and int(limit) >= WHOLE_BYTES for limit in limits)
 
@@ -57,7 +59,9 @@ def spares() -> int:
 
 
 def incarnation() -> int:
-    """How many processes were lost in the place of this one; 0 for a process that runs the program from the start of the job."""
+    """How many processes were lost in the place (rank of the program) of this one; 0 for one that runs the program
+    from the start.
+    """
     return int(os.environ.get(INCARNATION) or 0)
 
 
@@ -66,13 +70,15 @@ _lost_before: frozenset[int] = frozenset()
 
 
 def take_place(process: int, lost: frozenset[int]) -> None:
-    """This process, a spare, takes the place of a lost one; `lost` are all lost processes (ranks of MPI) that it knows."""
+    """Called when this process, a spare, takes the place of the lost process `process`; `lost` are all lost ranks of
+    MPI that it knows.
+    """
     global _replaced, _lost_before
     _replaced, _lost_before = process, lost
 
 
 def replaced() -> int | None:
-    """The process whose place this one has taken."""
+    """The rank of MPI of the process whose place this one has taken."""
     return _replaced
 
 
@@ -101,7 +107,9 @@ def end_processes_of(rank: int) -> None:
 
 
 def mark_survivor() -> None:
-    """Leave a file that says that this rank has come to its end, for `mpigrad run`: launchers exit with 0 if all ranks die."""
+    """Leave a file that says that this rank has run to its end. `mpigrad run` reads it, as launchers exit with 0
+    even if all ranks die.
+    """
     folder = os.environ.get(SURVIVORS)
     if folder and os.path.isdir(folder):
         with open(os.path.join(folder, str(launched_rank())), "w"):
@@ -111,8 +119,8 @@ def mark_survivor() -> None:
 def end_alone() -> NoReturn:
     """End this process after an uncaught exception, in a job that goes on without it.
 
-    By a signal: only then does the launcher take it for a death, of which MPI tells the other ranks. The exit code of the job is
-    that of the survivors.
+    It ends by a signal: only then does the launcher count it as a death, of which MPI tells the other ranks. The exit
+    code of the job is that of the survivors.
     """
     sys.stderr.write(f"mpigrad: rank {launched_rank()} ends because of the exception above; the other ranks go on\n")
     sys.stdout.flush()

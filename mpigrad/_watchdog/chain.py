@@ -50,7 +50,10 @@ def follow(agent: Agent, wait: Wait) -> tuple[list[Link], bool]:
 
 
 def explain(agent: Agent, seconds: float, links: list[Link], circle: bool) -> str:
-    """The links as text, ending with the stack of the worker for which the others wait."""
+    """The links of a chain as text, ending with the stack of the worker for which the others wait.
+
+    `seconds`: how long this worker has waited. `circle`: the chain is a cycle, a deadlock.
+    """
 
     def name(rank: int) -> str:
         return agent.workers[rank].name if rank in agent.workers else f"rank {rank}"

@@ -30,7 +30,14 @@ def backward(
     grad_variables: Gradients = None,
     inputs: Tensors | None = None,
 ) -> None:
-    """Add the gradients of `tensors` to the `.grad` of the leaves below them (or of `inputs` only).
+    """Run a backward pass: add the gradients of `tensors` to the `.grad` of the leaves from which they were computed.
+
+    - `grad_tensors`: the gradient of each tensor, None for those with a single element (then it is 1); needed for all
+      others.
+    - `retain_graph`: keep the graph for another pass; by default it is freed, unless `create_graph`.
+    - `create_graph`: record the pass, so that the gradients can be differentiated again.
+    - `inputs`: add gradients to the `.grad` of these tensors only. `grad_variables` is a deprecated name of
+      `grad_tensors`.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -92,7 +99,15 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...]:
-    """Return the gradients of `outputs` with respect to `inputs`, without changing any `.grad`.
+    """Return the gradients of `outputs` with respect to `inputs`, a tuple with one for each input, without changing
+    any `.grad`.
+
+    - `grad_outputs`: the gradient of each output, None for those with a single element (then it is 1).
+    - `retain_graph`, `create_graph`: as for `backward`.
+    - `allow_unused`: give None for inputs on which the outputs do not depend, instead of raising a RuntimeError; with
+      `materialize_grads`, zeros.
+    - `is_grads_batched`: the first dimension of `grad_outputs` counts gradients; each gets a pass of its own, and the
+      results are stacked. `only_inputs` has no effect.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor(3.0, requires_grad=True)
@@ -203,7 +218,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def zeros_for(tensor: Any) -> Any:
-    """An array of zeros with the shape, type and device of the tensor."""
+    """An array of zeros with the shape, type and device of `tensor`."""
     with guard(tensor._array):
         return array_module(tensor._array).zeros(tensor._array.shape, tensor._array.dtype)
 
@@ -266,7 +281,11 @@ def _backward(
     create_graph: bool = False,
     inputs: Tensors | None = None,
 ) -> None:
-    """Add the gradient of this tensor to the `.grad` of the leaves below it."""
+    """Run a backward pass: add the gradient of this tensor to the `.grad` of the leaves from which it was computed.
+
+    `gradient`: the gradient of this tensor; may be left out if it has one element (then it is 1). The other arguments
+    are those of `mpigrad.autograd.backward`.
+    """
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 

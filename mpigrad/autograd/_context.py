@@ -21,7 +21,9 @@ _RESERVED = frozenset({"_sequence", "edges", "hooks", "outputs", "release", "run
 
 
 class FunctionCtx:
-    """The `ctx` argument of a Function's `forward` and `backward`."""
+    """The `ctx` argument of a Function's `forward` and `backward`: what `forward` saves in it, `backward` finds
+    there.
+    """
 
     to_save: tuple[Any, ...] | None = None
     needs_input_grad: tuple[bool, ...]  # one per argument of forward
@@ -30,18 +32,20 @@ class FunctionCtx:
     non_differentiable: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Save tensors (or None) for `backward`, which reads them from `saved_tensors`."""
+        """Save tensors (or None) for `backward`, which reads them from `ctx.saved_tensors`. Other values may be set
+        as attributes.
+        """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Accepted for compatibility; forward-mode differentiation is not supported."""
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Declare inputs that `forward` changed in place; it must return them too."""
+        """Declare inputs that `forward` changed in place; `forward` must return them, too."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Declare outputs that have no gradient."""
+        """Declare outputs that have no gradient, such as indices."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -98,7 +102,9 @@ class BackwardCFunction(Node, FunctionCtx):
     # -- saved tensors -----------------------------------------------------------------------------------------------
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors (and Nones) of `save_for_backward`; RuntimeError if one was modified in place since."""
+        """The tensors (and Nones) given to `save_for_backward`, as a tuple; RuntimeError if one was modified in place
+        since.
+        """
         if self._saved is None:
             raise RuntimeError(TWICE)
         return tuple(None if each is None else each.unpack(self) for each in self._saved)
@@ -132,7 +138,9 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple(values) if task is None or task.sink is None else tuple(_apart(values))
 
     def _incoming(self, value: Any, meta: Any) -> Tensor | None:
-        """Convert an incoming gradient to the argument of `backward`; a missing one to zeros or None: `set_materialize_grads`."""
+        """Convert an incoming gradient to the argument of `backward`; a missing one becomes zeros, or None after
+        `set_materialize_grads(False)`.
+        """
         if value is None:
             return _zeros(meta) if self.materialize_grads and meta is not None else None
         return value if isinstance(value, Tensor) else wrap(as_array(value))
@@ -156,7 +164,9 @@ class BackwardCFunction(Node, FunctionCtx):
         return results
 
     def _outgoing(self, grad: Any, meta: tuple[Any, Any, Any], nr: int, F: Any) -> Any:
-        """Convert a gradient from `backward` to the shape and type of its input."""
+        """Convert a gradient that `backward` returned for input `nr` to the shape and type of that input, which
+        `meta` has.
+        """
         if grad is None:
             return None
         if not isinstance(grad, Tensor):
@@ -185,7 +195,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
 
 def _apart(values: list[Any]) -> list[Any]:
-    """Copy a gradient that was returned for several inputs, as in PyTorch: a context adds to gradients in place."""
+    """Copy a gradient that was returned for several inputs, because gradients in a context may be added to in place."""
     counts = Counter([id(each) for each in values if each is not None])
     return [each.copy() if counts[id(each)] > 1 else each for each in values]
 

@@ -9,7 +9,9 @@ from .._tensor import Tensor
 
 
 class GradientEdge(NamedTuple):
-    """The node and output index of a tensor; `backward` and `grad` accept it instead of the tensor."""
+    """A position in the graph: a `node` and the index `output_nr` of one of its outputs. `backward` and `grad` accept
+    it in place of a tensor.
+    """
 
     node: Node
     output_nr: int
@@ -17,7 +19,7 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Return the graph position of `tensor`; it stays valid when the tensor is freed.
+    """The graph position of `tensor`, a `GradientEdge`; it stays valid when the tensor is freed.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(2, requires_grad=True)

@@ -15,7 +15,10 @@ _NO_GRADIENT = "cannot register a hook on a tensor that doesn't require gradient
 
 @method
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-    """Call `hook(grad)` with the gradient of this tensor; if it returns a tensor, that replaces the gradient.
+    """Call `hook(grad)` when a backward pass has computed the gradient of this tensor; if it returns a tensor, that
+    replaces the gradient.
+
+    Returns a handle, whose `remove()` removes the hook.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -37,7 +40,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
 @method
 def retain_grad(self: Tensor) -> None:
-    """Keep the gradient of this non-leaf in `.grad`.
+    """Keep the gradient of this tensor in `.grad`, though it is no leaf; no effect on leaves.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -60,6 +63,8 @@ def retain_grad(self: Tensor) -> None:
 @method
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """Call `hook(tensor)` each time after a gradient was added to this leaf's `.grad`.
+
+    Returns a handle, whose `remove()` removes the hook. Raises a RuntimeError for tensors that are no leaves.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0], requires_grad=True)

@@ -6,7 +6,9 @@ from typing import Any
 
 
 class set_multithreading_enabled:
-    """Accepted and without effect, as a function and as a context manager."""
+    """Accepted for PyTorch's programs, as a function and as a context manager, without effect: a pass runs in the
+    calling thread.
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode

@@ -105,7 +105,7 @@ _VARIANT = re.compile(r"_(all|dim|dims|number|tensor|nd|forward)$")
 
 @cache
 def shown(name: str) -> str:
-    """PyTorch's name of an operator.
+    """PyTorch's name of an operator, for profiles.
 
     >>> shown("aten::sum_all"), shown("aten::mul"), shown("aten::swap_dims")
     ('aten::sum', 'aten::mul', 'aten::transpose')

@@ -27,7 +27,7 @@ _DIRTY_VIEW = (
 
 
 def wrap_outputs(ctx: Any, args: tuple[Any, ...], out: Any, recorded: bool) -> Any:
-    """Wrap the outputs of `forward` for the caller of `apply`."""
+    """Connect the outputs of a Function's `forward` to the node `ctx` and return them, for the caller of `apply`."""
     outs = out if isinstance(out, tuple) else (out,)
     _check_saved(ctx)
     if ctx.dirty_tensors or ctx.non_differentiable:
@@ -76,7 +76,7 @@ def _save(ctx: Any, outs: tuple[Any, ...]) -> None:
 
 
 def _number(ctx: Any, outs: tuple[Any, ...], tensor: Tensor) -> int | None:
-    """The index of the output that a saved tensor is; None for inputs, even if they are returned unchanged."""
+    """The index of the output which a saved tensor is; None for inputs, even if they are returned unchanged."""
     made_here = not tensor._requires or tensor._view is not None and tensor._view.inherits
     if not made_here and not any(each is tensor for each in ctx.dirty_tensors):
         return None

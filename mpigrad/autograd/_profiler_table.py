@@ -12,7 +12,7 @@ _WIDTH = 12
 
 
 def format_time(us: float, unit: str | None = None) -> str:
-    """Format a time with a suitable unit, or with the given one.
+    """A time in microseconds as text, in a suitable unit or in `unit`: "s", "ms" or "us".
 
     >>> format_time(1500.0), format_time(1500.0, "us")
     ('1.500ms', '1500.000us')
@@ -22,7 +22,7 @@ def format_time(us: float, unit: str | None = None) -> str:
 
 
 def format_memory(size: int) -> str:
-    """Format a number of bytes with a suitable unit.
+    """A number of bytes as text, in a suitable unit.
 
     >>> format_memory(400), format_memory(-3 * 1024 * 1024)
     ('400 B', '-3.00 MB')
@@ -113,7 +113,9 @@ def table(
     memory: bool,
     unit: str | None,
 ) -> str:
-    """Format the rows; percentages are relative to `total`."""
+    """Format averages or events as a table, one row each; percentages are relative to `total`, a time in
+    microseconds.
+    """
     if not rows:
         return ""
     columns = [_names(rows, name_width), *_times(rows, total, unit), *(_memory(rows) if memory else ())]

@@ -117,11 +117,15 @@ def _warn(text: str) -> None:
 
 
 class detect_anomaly:
-    """Detect errors and NaNs of backward passes inside. The forward pass must run inside too, so that its stacks are saved.
+    """A context manager that finds errors of backward passes: it warns with the stack of the forward operation that
+    caused them.
+
+    With `check_nan` (default) a node that returns NaN raises a RuntimeError. The forward pass must run inside, too,
+    so that its stacks are saved. This is slow; a warning says so.
 
     >>> import mpigrad, warnings
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")  # of its being slow
+    ...     warnings.simplefilter("ignore")  # the warning that it is slow
     ...     with mpigrad.autograd.detect_anomaly():
     ...         x = mpigrad.tensor(2.0, requires_grad=True)
     ...         (x * x).backward()
@@ -147,7 +151,8 @@ class detect_anomaly:
 
 
 class set_detect_anomaly:
-    """Switch anomaly detection on or off; takes effect at once and is undone at the end of a `with`.
+    """Switch anomaly detection on or off, as a function or as a context manager; see `detect_anomaly`. `check_nan`:
+    look for NaNs.
 
     >>> import mpigrad
     >>> with mpigrad.autograd.set_detect_anomaly(True):
@@ -172,12 +177,12 @@ def is_anomaly_enabled() -> bool:
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
-    """Switch anomaly detection on or off."""
+    """Switch anomaly detection on or off; `check_nan`: look for NaNs."""
     ANOMALY.switch(enabled, check_nan)
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly detection looks for NaNs."""
+    """Whether anomaly detection looks for NaNs; meaningful only while it is on."""
     return ANOMALY.check_nan
 
 

@@ -21,7 +21,8 @@ _OLD_STYLE = (
 
 
 class Function:
-    """Base class of custom operations with a derivative; call them with `apply`.
+    """Base class of custom operations with a derivative: define `forward` and `backward` as static methods and call
+    `apply`.
 
     >>> import mpigrad
     >>> class Cube(mpigrad.autograd.Function):
@@ -62,17 +63,23 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs: `forward(ctx, *args)`, or `forward(*args)` together with `setup_context`."""
+        """Compute the outputs: `forward(ctx, *args)`, or `forward(*args)` together with `setup_context`. Operations
+        in it are not recorded.
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Save the tensors and values that `backward` needs in `ctx`; used if `forward` has no argument `ctx`."""
+        """Save in `ctx` what `backward` needs; called after a `forward` that has no argument `ctx`, with its inputs
+        and its output.
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Return one gradient per argument of `forward`; None for arguments that are not tensors."""
+        """Return one gradient for each argument of `forward` (None where there is none); `grad_outputs` has one for
+        each output.
+        """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
@@ -82,14 +89,16 @@ class Function:
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Return the derivative along a direction; forward-mode differentiation is not supported."""
+        """PyTorch's forward-mode derivative. It is never called: mpigrad does not support forward mode."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """PyTorch's rule for batches; never called, because `mpigrad.vmap` runs a function on one slice after the other."""
+        """PyTorch's rule for batches. It is never called: `mpigrad.vmap` runs a function on one slice after the
+        other.
+        """
         raise NotImplementedError("To use autograd.Function with vmap, you must define the vmap staticmethod.")
 
     @classmethod
@@ -106,7 +115,9 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run `forward` and record a node that runs `backward`."""
+        """Run `forward` with these arguments and return its outputs; if gradients are needed, record a node that runs
+        `backward`.
+        """
         if TRACING.on:
             with around_operator(cls.__name__, args):
                 return _apply(cls, args, kwargs)
@@ -156,7 +167,7 @@ class Error(BackwardCFunction):
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a `backward` that is not differentiable itself: second derivatives then raise an error."""
+    """Decorator of a `backward` whose result must not be differentiated again: doing so then raises an error."""
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
@@ -188,7 +199,7 @@ def _hang(tensor: Tensor, node: Any, nr: int) -> Tensor:
 
 
 class InplaceFunction(Function):
-    """PyTorch's legacy base class with an `inplace` argument."""
+    """PyTorch's legacy base class of Functions with an argument `inplace`."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

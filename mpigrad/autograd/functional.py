@@ -1,4 +1,9 @@
-"""Derivatives of functions: Jacobians, Hessians, and their products with vectors."""
+"""Derivatives of functions: Jacobians, Hessians, and their products with vectors.
+
+`func` takes tensors and returns a tensor or a tuple; `inputs` is a tensor or a tuple of its arguments. With
+`create_graph` the results can be differentiated again. `strict` raises a RuntimeError if an output does not depend on
+an input; otherwise that derivative is zero.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +28,10 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """Return the Jacobian of `func(*inputs)`: a tensor of shape output + input; nested tuples for several of either.
+    """The Jacobian of `func` at `inputs`: a tensor of the shape of the output followed by that of the input.
+
+    Several inputs give a tuple, several outputs a tuple of tuples. `create_graph` and `strict` are explained in
+    `mpigrad.autograd.functional`; `vectorize` and `strategy` have no effect on the result.
 
     >>> import mpigrad
     >>> mpigrad.autograd.functional.jacobian(lambda x: x * x, mpigrad.tensor([1.0, 2.0]))
@@ -75,7 +83,11 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """Return the Hessian of a scalar function.
+    """The Hessian (matrix of second derivatives) of `func`, which returns a tensor with one element, at `inputs`.
+
+    Its shape is that of the input twice; several inputs give a tuple of tuples. `create_graph` and `strict` are
+    explained in `mpigrad.autograd.functional`; `vectorize` and `outer_jacobian_strategy` have no effect on the
+    result.
 
     >>> import mpigrad
     >>> mpigrad.autograd.functional.hessian(lambda x: (x * x * x).sum(), mpigrad.tensor([1.0, 2.0]))
@@ -101,7 +113,11 @@ def hessian(
 def vjp(
     func: Function, inputs: Many, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """Return `func(*inputs)` and the product of the vector `v` with its Jacobian.
+    """Return (func(*inputs), v^T J): the outputs, and the product of the vector `v` with the Jacobian J, from one
+    backward pass.
+
+    `v` has the shape of the output; it may be left out if that has one element. The product has the shape of the
+    inputs. `create_graph` and `strict` are explained in `mpigrad.autograd.functional`.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])
@@ -123,7 +139,11 @@ def vjp(
 def jvp(
     func: Function, inputs: Many, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """Return `func(*inputs)` and the product of its Jacobian with the vector `v`, from two backward passes.
+    """Return (func(*inputs), J v): the outputs, and the product of the Jacobian J with the vector `v`, from two
+    backward passes.
+
+    `v` has the shape of the inputs; it may be left out if there is one with one element. The product has the shape of
+    the output. `create_graph` and `strict` are explained in `mpigrad.autograd.functional`.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])
@@ -147,7 +167,11 @@ def jvp(
 def vhp(
     func: Function, inputs: Many, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """Return the scalar `func(*inputs)` and the product of the vector `v` with its Hessian.
+    """Return (func(*inputs), v^T H): the value of a scalar function, and the product of the vector `v` with its
+    Hessian H.
+
+    `v` and the product have the shape of the inputs. It is cheaper than `hvp`, and the same where second derivatives
+    are continuous. `create_graph` and `strict` are explained in `mpigrad.autograd.functional`.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])
@@ -168,7 +192,11 @@ def vhp(
 def hvp(
     func: Function, inputs: Many, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """Return the scalar `func(*inputs)` and the product of its Hessian with the vector `v`.
+    """Return (func(*inputs), H v): the value of a scalar function, and the product of its Hessian H with the vector
+    `v`.
+
+    `v` and the product have the shape of the inputs. `create_graph` and `strict` are explained in
+    `mpigrad.autograd.functional`.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])

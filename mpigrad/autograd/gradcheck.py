@@ -29,7 +29,9 @@ def grad(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
 
 
 class GradcheckError(RuntimeError):
-    """Raised by `gradcheck` and `gradgradcheck` when gradients are wrong."""
+    """Raised by `gradcheck` and `gradgradcheck` when gradients differ from finite differences; the message shows
+    both.
+    """
 
 
 def gradcheck(
@@ -50,7 +52,17 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Check the gradients of `func(*inputs)` for all inputs that require grad, with central differences of width `eps`.
+    """Compare the gradients of `func(*inputs)` with central finite differences; True if they agree, otherwise
+    GradcheckError.
+
+    - `inputs`: gradients are checked for those that require grad, which should be float64.
+    - `eps`: the width of the differences. `atol`, `rtol`: absolute and relative tolerances.
+    - `raise_exception=False`: return False instead of raising.
+    - `nondet_tol`: by how much two backward passes may differ. `fast_mode`: compare along one random direction only.
+    - `check_undefined_grad`, `check_grad_dtypes`, `check_batched_grad`: also check gradients that are None, types of
+      gradients, batched gradients.
+    - `masked` has no effect. Forward mode (`check_forward_ad`) is not
+      supported.
 
     >>> import mpigrad
     >>> x = mpigrad.rand(3, dtype=mpigrad.float64, requires_grad=True)
@@ -99,7 +111,11 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check the second derivatives of `func(*inputs)`, for the inputs and for `grad_outputs` (random by default).
+    """Compare the second derivatives of `func(*inputs)` with finite differences; True if they agree, otherwise
+    GradcheckError.
+
+    `grad_outputs`: the gradients of the outputs for the first derivative, random by default; they are differentiated,
+    too. The other arguments are those of `gradcheck`.
 
     >>> import mpigrad
     >>> x = mpigrad.rand(3, dtype=mpigrad.float64, requires_grad=True)

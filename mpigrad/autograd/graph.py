@@ -13,7 +13,10 @@ from ._edge import GradientEdge, get_gradient_edge
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Increase the version of a tensor whose elements were changed without autograd's knowledge.
+    """Tell autograd that the elements of a tensor (or of several) were changed without its knowledge, for example
+    through NumPy.
+
+    Backward passes that saved the tensor then raise an error instead of using wrong values.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(2)
@@ -26,7 +29,11 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
 
 
 class saved_tensors_hooks:
-    """Pack tensors that are saved for the backward pass with one function, and unpack them with another.
+    """A context manager: operations inside save `pack_hook(tensor)` instead of each tensor that the backward pass
+    needs.
+
+    The backward pass gets the tensor back with `unpack_hook(packed)`; `packed` may be any object, for example a file
+    name.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor(3.0, requires_grad=True)
@@ -50,14 +57,18 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep saved tensors in host memory, and copy them back to their device for the backward pass."""
+    """A context manager: tensors saved inside are kept in host memory and copied back to their device in the backward
+    pass.
+
+    `pin_memory`: use pinned host memory, which makes the copies faster.
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
 class disable_saved_tensors_hooks:
-    """Raise an error with this message if `saved_tensors_hooks` are set inside."""
+    """A context manager in which using `saved_tensors_hooks` raises a RuntimeError with the text `error_message`."""
 
     def __init__(self, error_message: str) -> None:
         self.error_message = error_message
@@ -88,8 +99,12 @@ class _MultiHandle(RemovableHandle):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Call `fn(grads)` when a pass has computed all its gradients of `tensors` (mode "all"), or `fn(grad)` with
-    the first one (mode "any")."""
+    """Call `fn(grads)` when a backward pass has computed the gradients of all `tensors` that it reaches; None for the
+    others.
+
+    With `mode="any"`, call `fn(grad)` with the first gradient instead. Returns a handle, whose `remove()` removes the
+    hook.
+    """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     hook = _all_hook(tensors, fn) if mode == "all" else _any_hook(tensors, fn)

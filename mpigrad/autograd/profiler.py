@@ -139,10 +139,14 @@ def _stack(frame: FrameType | None) -> tuple[str, ...]:
 
 
 class profile:
-    """A context manager that records the operators, backward nodes and labelled blocks that run inside it, on all threads.
+    """A context manager that records the operators, backward nodes and labelled blocks that run inside it, on all
+    threads.
 
-    Only work of the host is timed, not that of GPUs. `profile_memory` records what Python and NumPy allocate (slowly, with
-    `tracemalloc`); `with_flops` counts matrix products, `add` and `mul`.
+    - `record_shapes`: note the shapes of inputs. `with_stack`: note the call stack.
+    - `profile_memory`: record what Python and NumPy allocate (slowly, with `tracemalloc`).
+    - `with_flops`: count floating-point operations of matrix products, `add` and `mul`.
+
+    Only work of the host is timed, not that of GPUs. Results: `key_averages()`, `table()`, `function_events`.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(2, requires_grad=True)
@@ -257,7 +261,9 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """One average per name of operator, node or block."""
+        """The mean times of the events of each name: an `EventList` of averages. The arguments are those of
+        `EventList.key_averages`.
+        """
         return self._finished().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
@@ -265,22 +271,24 @@ class profile:
         return self._finished().total_average()
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
-        """The events as a table in text form."""
+        """The events as text. The arguments are those of `EventList.table`."""
         return self._finished().table(sort_by, row_limit, **options)
 
     def export_chrome_trace(self, path: str, metadata: dict[str, Any] | None = None) -> None:
-        """Write the events for chrome://tracing or Perfetto, together with `metadata`."""
+        """Write the events, together with `metadata`, to the file `path` for chrome://tracing or Perfetto."""
         self._finished().export_chrome_trace(path, metadata)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write stacks for flame graphs; needs `with_stack=True`."""
+        """Write the stacks to the file `path` for flame graphs; needs `with_stack=True`. `metric` is the time that is
+        counted.
+        """
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
         self._finished().export_stacks(path, metric)
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds spent in all events together."""
+        """The time spent in all events together, in microseconds."""
         return self._finished().self_cpu_time_total
 
     def __str__(self) -> str:
@@ -291,7 +299,7 @@ class profile:
 
 
 class record_function:
-    """Label a block (or, as a decorator, a function) in the profiler's results.
+    """Label a block, or as a decorator a function, with `name` in the profiler's results.
 
     >>> import mpigrad
     >>> with mpigrad.autograd.profiler.profile() as prof:

@@ -10,7 +10,7 @@ from ._profiler_table import format_time, table
 
 
 class Interval(NamedTuple):
-    """A span of time, in microseconds."""
+    """A span of time, with `start` and `end` in microseconds."""
 
     start: float
     end: float
@@ -21,7 +21,7 @@ class Interval(NamedTuple):
 
 
 class DeviceType(enum.Enum):
-    """The device of an event: always the CPU, as GPUs are not timed."""
+    """The device of an event; always `DeviceType.CPU`, as GPUs are not timed."""
 
     CPU = 0
     CUDA = 1
@@ -74,7 +74,9 @@ class _Times:
 
 
 class FunctionEvent(_Times):
-    """One operator, node or labelled block: its time, thread and parent."""
+    """One recorded operator, node or labelled block: `name`, `time_range`, `thread`, `cpu_parent`, `cpu_children` and
+    others.
+    """
 
     count = 1
 
@@ -106,7 +108,7 @@ class FunctionEvent(_Times):
 
     @property
     def key(self) -> str:
-        """The key by which averages are grouped."""
+        """The name by which averages are grouped."""
         return self.name
 
     @property
@@ -135,7 +137,7 @@ class FunctionEvent(_Times):
 
 
 class FunctionEventAvg(_Times):
-    """The average of all events of one name."""
+    """The sums of all events of one name, from which `cpu_time` and others give means."""
 
     def __init__(self, key: str) -> None:
         self.key, self.count, self.stack = key, 0, []  # type: ignore[var-annotated]
@@ -170,7 +172,7 @@ class FunctionEventAvg(_Times):
 
 
 def _inside_its_own(event: Any) -> bool:
-    """Whether an event of the same name surrounds it, whose time includes it already."""
+    """Whether the event is nested in one of the same name, whose time already includes it."""
     above = getattr(event, "cpu_parent", None)
     while above is not None:
         if above.name == event.name:
@@ -180,7 +182,7 @@ def _inside_its_own(event: Any) -> bool:
 
 
 class EventList(list):
-    """Events, or averages of them, in order."""
+    """A list of events, or of averages of them."""
 
     profile_memory = False  # whether tables have columns for memory
 
@@ -195,7 +197,11 @@ class EventList(list):
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """One average per name (and per input shapes, and per stack up to `group_by_stack_n` frames)."""
+        """One average for each name: an `EventList` of `FunctionEventAvg`.
+
+        `group_by_input_shape`: for each name and input shapes (needs `record_shapes`). `group_by_stack_n`: also for
+        each stack, compared up to this number of frames (needs `with_stack`).
+        """
         found: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shape else ""
@@ -242,11 +248,11 @@ class EventList(list):
             json.dump({**(metadata or {}), "traceEvents": events, "displayTimeUnit": "ms"}, file)
 
     def supported_export_stacks_metrics(self) -> list[str]:
-        """The metrics of `export_stacks`."""
+        """The values that the argument `metric` of `export_stacks` may have."""
         return ["self_cpu_time_total", "self_cuda_time_total"]
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write one line per stack, for flame graphs."""
+        """Write one line for each stack to the file `path`, for flame graphs; `metric` is the time that is counted."""
         if metric not in self.supported_export_stacks_metrics():
             raise ValueError(f"metric should be one of: {self.supported_export_stacks_metrics()}")
         with open(path, "w") as file:
@@ -266,7 +272,13 @@ class EventList(list):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table, sorted by the column `sort_by` in descending order; a `row_limit` of -1 shows all."""
+        """The events as text, one line each, sorted by the column `sort_by` in descending order.
+
+        - `sort_by`: a column such as "cpu_time_total", "self_cpu_time_total" or "count"; None keeps the order of the
+          list.
+        - `row_limit`: the number of lines, -1 for all. `top_level_events_only`: leave out nested events.
+        - `header`: a title. `time_unit`: "s", "ms" or "us" for all times. The widths limit columns.
+        """
         rows = [event for event in self if not top_level_events_only or event.cpu_parent is None]
         if sort_by is not None:
             rows.sort(key=lambda event: getattr(event, sort_by), reverse=True)

@@ -13,7 +13,7 @@ class _Kind(type):
 
 
 class Variable(metaclass=_Kind):
-    """Returns the tensor itself, after setting `requires_grad` if given.
+    """PyTorch's old way to make a tensor that requires grad: returns `data` itself, after setting `requires_grad`.
 
     >>> import mpigrad
     >>> mpigrad.autograd.Variable(mpigrad.ones(2), requires_grad=True)

@@ -16,7 +16,7 @@ matmul = _Products()
 
 
 def is_built() -> bool:
-    """Whether CuPy is installed, with or without a GPU.
+    """Whether CuPy, through which mpigrad uses GPUs, is installed; there may be no GPU.
 
     >>> import mpigrad
     >>> mpigrad.backends.cuda.is_built() or not mpigrad.cuda.is_available()

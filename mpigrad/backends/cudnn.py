@@ -30,7 +30,7 @@ def version() -> int | None:
 def flags(
     enabled: bool = False, benchmark: bool = False, deterministic: bool = False, allow_tf32: bool = True
 ) -> Iterator[None]:
-    """A context manager that changes the settings inside the block."""
+    """A context manager that changes the stored switches inside the block; they have no effect."""
     names = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32}
     before = {name: globals()[name] for name in names}
     globals().update(names)

@@ -74,13 +74,13 @@ class device_of(device):
 
 
 def synchronize(device: Which = None) -> None:
-    """Wait until all work on all streams of a GPU is complete."""
+    """Wait until all work on all streams of a GPU (default: the current one) is complete."""
     seam.synchronize(seam.device("cuda", index_of(device)))
 
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """The properties of a GPU."""
+    """The properties of a GPU; see `get_device_properties`."""
 
     name: str
     major: int
@@ -101,7 +101,9 @@ class DeviceProperties:
 
 
 def get_device_properties(device: Which = None) -> DeviceProperties:
-    """The properties of a GPU: name, compute capability, memory, processors."""
+    """The properties of a GPU: an object with `name`, `major`, `minor` (compute capability), `total_memory` in bytes
+    and others.
+    """
     found = seam.cupy().cuda.runtime.getDeviceProperties(index_of(device))
     return DeviceProperties(
         found["name"].decode(), found["major"], found["minor"], found["totalGlobalMem"], found["multiProcessorCount"],
@@ -111,12 +113,12 @@ def get_device_properties(device: Which = None) -> DeviceProperties:
 
 
 def get_device_name(device: Which = None) -> str:
-    """The name of a GPU."""
+    """The name of a GPU (default: the current one), such as "NVIDIA A100-SXM4-40GB"."""
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Which = None) -> tuple[int, int]:
-    """The compute capability of a GPU, e.g. (8, 0)."""
+    """The compute capability of a GPU (default: the current one), such as (8, 0)."""
     found = get_device_properties(device)
     return found.major, found.minor
 

@@ -1,4 +1,7 @@
-"""Memory of GPUs: bytes allocated by tensors, bytes reserved by the pool, and freeing cached memory."""
+"""Memory of GPUs: bytes that arrays use, bytes that CuPy's memory pool has reserved, and freeing its cache.
+
+Functions without another statement are for the GPU `device`, by default the current one, and this process.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def _pool(device: Which) -> tuple[Any, Any] | None:
 
 
 def memory_allocated(device: Which = None) -> int:
-    """Bytes allocated by arrays on a GPU."""
+    """The number of bytes that arrays of this process use on a GPU."""
     found = _pool(device)
     if found is None:
         return 0
@@ -28,7 +31,7 @@ def memory_allocated(device: Which = None) -> int:
 
 
 def memory_reserved(device: Which = None) -> int:
-    """Bytes that the pool has reserved on a GPU: allocated ones and cached ones."""
+    """The number of bytes that the memory pool has reserved on a GPU: those of arrays and those cached for new ones."""
     found = _pool(device)
     if found is None:
         return 0
@@ -37,12 +40,12 @@ def memory_reserved(device: Which = None) -> int:
 
 
 def max_memory_allocated(device: Which = None) -> int:
-    """The peak of `memory_allocated` since the start or `reset_peak_memory_stats`."""
+    """The largest `memory_allocated` so far, or since `reset_peak_memory_stats`."""
     return _peak(device).allocated if seam.is_loaded() else 0
 
 
 def max_memory_reserved(device: Which = None) -> int:
-    """The peak of `memory_reserved` since the start or `reset_peak_memory_stats`."""
+    """The largest `memory_reserved` so far, or since `reset_peak_memory_stats`."""
     return _peak(device).reserved if seam.is_loaded() else 0
 
 
@@ -51,7 +54,7 @@ def _peak(device: Which) -> Peak:
 
 
 def reset_peak_memory_stats(device: Which = None) -> None:
-    """Reset the peaks to the current values."""
+    """Start again with the measurement of `max_memory_allocated` and `max_memory_reserved`."""
     place = index_of(device)
     peak = peak_of(place)
     peak.allocated, peak.reserved = memory_allocated(place), memory_reserved(place)
@@ -91,7 +94,7 @@ def _renamed(old: str, new: str) -> None:
 
 
 def empty_cache() -> None:
-    """Return cached memory of the pools to the system, including pinned host memory."""
+    """Return memory that the pools keep for new arrays to the system, including pinned host memory."""
     if not seam.is_loaded():
         return
     for index in range(seam.device_count()):
@@ -101,7 +104,9 @@ def empty_cache() -> None:
 
 
 def memory_stats(device: Which = None) -> dict[str, Any]:
-    """Statistics of a GPU's memory (allocated, reserved, peaks) under the names of PyTorch's allocator."""
+    """Counters of a GPU's memory, by the names of PyTorch's allocator, such as "allocated_bytes.all.peak": a
+    dictionary.
+    """
     made: dict[str, Any] = OrderedDict()
     if seam.is_loaded():
         for title, now, peak in (
@@ -125,7 +130,7 @@ def memory_stats_as_nested_dict(device: Which = None) -> dict[str, Any]:
 
 
 def memory_summary(device: Which = None, abbreviated: bool = False) -> str:
-    """The statistics of a GPU's memory as a small table."""
+    """The statistics of a GPU's memory as text, a small table. `abbreviated` has no effect."""
     rows = [
         f"GPU {index_of(device)}          now MiB   peak MiB",
         f"allocated  {memory_allocated(device) / 2**20:10.1f} {max_memory_allocated(device) / 2**20:10.1f}",
@@ -135,13 +140,13 @@ def memory_summary(device: Which = None, abbreviated: bool = False) -> str:
 
 
 def mem_get_info(device: Which = None) -> tuple[int, int]:
-    """Free and total bytes of a GPU, as reported by the driver."""
+    """The free and the total memory of a GPU, in bytes, as reported by the driver."""
     with seam.on_device(seam.device("cuda", index_of(device))):
         return seam.cupy().cuda.runtime.memGetInfo()
 
 
 def set_per_process_memory_fraction(fraction: float, device: Which = None) -> None:
-    """Limit this process to a fraction of a GPU's memory."""
+    """Limit this process to a fraction (0 to 1) of a GPU's memory; arrays beyond it raise an OutOfMemoryError."""
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
     with seam.on_device(seam.device("cuda", index_of(device))):
@@ -157,7 +162,7 @@ def get_per_process_memory_fraction(device: Which = None) -> float:
 
 
 def device_memory_used(device: Which = None) -> int:
-    """Bytes of a GPU that are used by all processes."""
+    """The number of bytes of a GPU that all processes together use."""
     free, total = mem_get_info(device)
     return total - free
 

@@ -25,21 +25,21 @@ class _Open(threading.local):
 
 
 def range_push(msg: str) -> int:
-    """Open a nested range; returns its depth, from 0."""
+    """Open a range named `msg`, nested in the ranges that are open; returns its depth, from 0."""
     _nvtx().RangePush(msg)
     _Open.depth += 1
     return _Open.depth - 1
 
 
 def range_pop() -> int:
-    """Close the innermost range; returns its depth."""
+    """Close the range that was opened last; returns its depth."""
     _nvtx().RangePop()
     _Open.depth -= 1
     return _Open.depth
 
 
 def mark(msg: str) -> None:
-    """Set a mark at the current time."""
+    """Set a mark named `msg` at the current time."""
     _nvtx().Mark(msg)
 
 

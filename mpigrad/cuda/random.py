@@ -31,13 +31,13 @@ def manual_seed_all(seed: int) -> None:
 
 
 def seed() -> None:
-    """Seed the generator of the current GPU from the operating system."""
+    """Set a seed from the operating system in the generator of the current GPU."""
     if device_count():
         _generator(None).seed()
 
 
 def seed_all() -> None:
-    """Seed the generators of all GPUs with one seed from the operating system."""
+    """Set one seed from the operating system in the generators of all GPUs."""
     made = _all()
     chosen = made[0].seed() if made else 0
     for each in made[1:]:
@@ -45,7 +45,7 @@ def seed_all() -> None:
 
 
 def initial_seed() -> int:
-    """The seed of the current GPU's generator."""
+    """The seed that the generator of the current GPU was given last."""
     return _generator(None).initial_seed()
 
 
@@ -60,7 +60,7 @@ def set_rng_state(new_state: Tensor, device: Which = "cuda") -> None:
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """The states of all GPUs' generators."""
+    """The states of the generators of all GPUs: a list of tensors of bytes."""
     return [each.get_state() for each in _all()]
 
 

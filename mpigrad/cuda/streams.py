@@ -219,13 +219,13 @@ def _sleep(cycles: int) -> None:
 
 
 def current_stream(device: Which = None) -> Stream:
-    """The current stream of this thread on a GPU."""
+    """The stream on which this thread's work on a GPU (default: the current one) runs now."""
     place = seam.device("cuda", index_of(device))
     return Stream._around(seam.current_stream(place), place)
 
 
 def default_stream(device: Which = None) -> Stream:
-    """The default stream of a GPU."""
+    """The stream on which work on a GPU (default: the current one) runs unless another one was set."""
     place = seam.device("cuda", index_of(device))
     return Stream._around(seam.cupy().cuda.Stream.null, place)
 

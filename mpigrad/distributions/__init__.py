@@ -1,4 +1,8 @@
-"""Probability distributions."""
+"""Probability distributions: sampling, log probabilities (differentiable in the parameters), moments and entropies.
+
+Parameters are tensors or numbers and are broadcast: a distribution is a batch of independent ones.
+`validate_args=False` switches off the checks of parameters and values, which raise a ValueError.
+"""
 
 from . import constraints
 from .bernoulli import Bernoulli

@@ -16,7 +16,10 @@ from .distribution import Distribution, broadcast_all
 
 
 class Bernoulli(Distribution):
-    """The distribution that is 1 with probability `probs`, else 0."""
+    """The distribution of a number that is 1 with probability `probs`, otherwise 0.
+
+    Give either `probs` or `logits`, the logarithm of the odds: log(p / (1 - p)).
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean

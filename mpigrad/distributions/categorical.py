@@ -15,7 +15,10 @@ from .distribution import Distribution
 
 
 class Categorical(Distribution):
-    """A random index, drawn with given probabilities.
+    """The distribution of an index that is drawn with given probabilities, those along the last dimension of the
+    parameter.
+
+    Give either `probs`, weights that are normalised to the sum 1, or `logits`, their logarithms up to a constant.
 
     >>> import mpigrad
     >>> from mpigrad.distributions import Categorical

@@ -9,13 +9,13 @@ from .._tensor import Tensor
 
 
 class Constraint:
-    """A set of values. `check` says for each value whether it is in the set."""
+    """A set of allowed values; `check(value)` says for each value whether it is in the set."""
 
     is_discrete = False
     event_dim = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether each value (each last `event_dim` dimensions) is allowed."""
+        """Whether each value (or each event, of the last `event_dim` dimensions) is allowed: a tensor of bools."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class _Simplex(Constraint):
 
 
 class _GreaterThan(Constraint):
-    """Values larger than a bound."""
+    """The constraint that values are larger than `lower_bound`."""
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -63,7 +63,7 @@ class _GreaterThan(Constraint):
 
 
 class _GreaterThanEq(_GreaterThan):
-    """Values larger than a bound, or equal to it."""
+    """The constraint that values are at least `lower_bound`."""
 
     def check(self, value: Tensor) -> Tensor:
         return value >= self.lower_bound
@@ -73,7 +73,7 @@ class _GreaterThanEq(_GreaterThan):
 
 
 class _LessThan(Constraint):
-    """Values smaller than a bound."""
+    """The constraint that values are smaller than `upper_bound`."""
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
@@ -86,7 +86,7 @@ class _LessThan(Constraint):
 
 
 class _Interval(Constraint):
-    """Values between two bounds, which are included."""
+    """The constraint that values are between `lower_bound` and `upper_bound`, both included."""
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
@@ -99,7 +99,7 @@ class _Interval(Constraint):
 
 
 class _IntegerInterval(_Interval):
-    """Integers between two bounds, which are included."""
+    """The constraint that values are integers between `lower_bound` and `upper_bound`, both included."""
 
     is_discrete = True
 
@@ -112,7 +112,9 @@ class _IntegerInterval(_Interval):
 
 
 class _Independent(Constraint):
-    """A constraint on events, the last `reinterpreted_batch_ndims` dimensions: every element must satisfy another one."""
+    """The constraint that in events of `reinterpreted_batch_ndims` dimensions every element satisfies the constraint
+    `base_constraint`.
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims

@@ -12,7 +12,11 @@ from .constraints import Constraint, dependent
 
 
 class Distribution:
-    """Base class of distributions. An instance is a batch of independent ones that differ in their parameters only."""
+    """Base class of distributions. An object is a batch (of shape `batch_shape`) of independent distributions of one
+    kind.
+
+    Samples have the shape sample_shape + batch_shape + event_shape.
+    """
 
     has_rsample = False
     has_enumerate_support = False
@@ -21,7 +25,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Set whether distributions check parameters and values, unless `validate_args` is given."""
+        """Set whether distributions check parameters and values where `validate_args` is not given; True at first."""
         if value not in (True, False):
             raise ValueError(f"validate_args must be True or False, got {value}")
         Distribution._validate_args = value
@@ -61,69 +65,75 @@ class Distribution:
 
     @property
     def support(self) -> Any:
-        """The set of possible values, as a constraint."""
+        """The set of possible values, as a `Constraint`."""
         raise NotImplementedError
 
     @property
     def mean(self) -> Tensor:
-        """The mean of the distribution."""
+        """The mean of each distribution, of the shape batch_shape + event_shape."""
         raise NotImplementedError
 
     @property
     def mode(self) -> Tensor:
-        """The most likely value."""
+        """The most likely value of each distribution."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
     def variance(self) -> Tensor:
-        """The variance of the distribution."""
+        """The variance of each distribution."""
         raise NotImplementedError
 
     @property
     def stddev(self) -> Tensor:
-        """The standard deviation of the distribution."""
+        """The standard deviation of each distribution: the root of `variance`."""
         return self.variance.sqrt()
 
     # -- what it does ------------------------------------------------------------------------------------------------
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draw samples, without gradients."""
+        """Draw samples: a tensor of the shape sample_shape + batch_shape + event_shape, without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Draw samples through which gradients flow to the parameters."""
+        """Draw samples as `sample` does, through which gradients flow to the parameters; NotImplementedError if there
+        is no way to.
+        """
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
-        """Draw `n` samples."""
+        """Draw `n` samples: `sample((n,))`."""
         return self.sample((n,))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability (density) of a value."""
+        """The logarithm of the probability (or of the density) of `value`, which is broadcast with the batch."""
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The cumulative distribution function: the probability of values up to this one."""
+        """The cumulative distribution function: the probability of values up to `value`."""
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The inverse of `cdf`: the value up to which the probability is the given one."""
+        """The inverse of `cdf`: the value up to which the probability is `value`."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        """The entropy, in nats."""
+        """The entropy of each distribution, in nats."""
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:
-        """The exponential of the entropy."""
+        """The exponential of the entropy of each distribution."""
         return self.entropy().exp()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All possible values of a discrete distribution."""
+        """All possible values of a discrete distribution, along a new first dimension.
+
+        `expand` (default): repeat them for each distribution of the batch; otherwise the batch dimensions have length
+        1.
+        """
         raise NotImplementedError
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distribution for a larger batch, with broadcast parameters."""
+        """The same distributions with parameters broadcast to the batch shape `batch_shape`."""
         raise NotImplementedError
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:

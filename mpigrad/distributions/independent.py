@@ -15,7 +15,9 @@ def sum_rightmost(value: Tensor, dims: int) -> Tensor:
 
 
 class Independent(Distribution):
-    """A distribution whose last batch dimensions belong to one sample: its log-probabilities are summed over them."""
+    """A distribution whose last `reinterpreted_batch_ndims` batch dimensions belong to one sample: `log_prob` sums
+    over them.
+    """
 
     def __init__(
         self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None

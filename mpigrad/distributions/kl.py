@@ -21,7 +21,9 @@ _INF = float("inf")
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
-    """Register a function as the formula for a pair of classes of distributions (and their subclasses)."""
+    """Decorator of a function `(p, q)`: the formula of `kl_divergence` for two classes of distributions and their
+    subclasses.
+    """
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
             raise TypeError(f"Expected a Distribution subclass but got {kind}")
@@ -34,7 +36,9 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The Kullback-Leibler divergence of `p` from `q`.
+    """The Kullback-Leibler divergence KL(p || q), the mean of log p(x) - log q(x) for x drawn from `p`.
+
+    NotImplementedError if no formula is registered for the two classes.
 
     >>> from mpigrad.distributions import Normal, kl_divergence
     >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))

@@ -24,7 +24,10 @@ def _half_of_inverse(precision: Tensor) -> Tensor:
 
 
 class MultivariateNormal(Distribution):
-    """The normal distribution of vectors, given by covariance, precision (its inverse) or lower triangular factor.
+    """The normal distribution of vectors with the mean `loc`.
+
+    Give one of `covariance_matrix`, `precision_matrix` (its inverse) and `scale_tril`, the lower triangular L with
+    covariance L L^T.
 
     >>> import mpigrad
     >>> from mpigrad.distributions import MultivariateNormal

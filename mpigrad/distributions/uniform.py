@@ -12,7 +12,7 @@ from .distribution import Distribution, broadcast_all
 
 
 class Uniform(Distribution):
-    """The uniform distribution on `[low, high)`."""
+    """The uniform distribution on [`low`, `high`)."""
 
     arg_constraints = {"low": constraints.dependent, "high": constraints.dependent}
     has_rsample = True

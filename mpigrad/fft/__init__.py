@@ -1,4 +1,9 @@
-"""Discrete Fourier transforms, all differentiable."""
+"""Discrete Fourier transforms, all differentiable.
+
+Names: `i` inverse, `r` of real numbers, `h` of signals with a real spectrum, `2` along two dimensions, `n` along
+several. `norm` is "backward" (default: only inverse transforms are divided by the number of elements), "forward"
+(only forward transforms) or "ortho" (both by its root).
+"""
 
 from __future__ import annotations
 

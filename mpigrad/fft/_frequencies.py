@@ -27,7 +27,10 @@ def _made(n: int, d: float, half: bool, out: Tensor | None, kind: Any, device: A
 
 def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
             device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """The sample frequencies of `fft` for `n` values at distances `d`.
+    """The frequencies of the results of `fft` for `n` samples at distances `d`, in cycles per unit of `d`: a vector
+    of length n.
+
+    Non-negative frequencies come first, then the negative ones.
 
     >>> import mpigrad
     >>> mpigrad.fft.fftfreq(4)
@@ -38,7 +41,8 @@ def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Dtype |
 
 def rfftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """The sample frequencies of `rfft` for `n` values at distances `d`.
+    """The frequencies of the results of `rfft` for `n` samples at distances `d`: a vector of length n // 2 + 1, from
+    0 up.
 
     >>> import mpigrad
     >>> mpigrad.fft.rfftfreq(4)
@@ -56,7 +60,7 @@ def _rolled(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
 
 
 def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """Rotate the dimensions so that frequency zero is in the middle.
+    """Rotate the dimensions `dim` (default: all) of a result of `fft` so that frequency zero is in the middle.
 
     >>> import mpigrad
     >>> mpigrad.fft.fftshift(mpigrad.fft.fftfreq(4))
@@ -66,7 +70,7 @@ def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
 
 
 def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The inverse of `fftshift`.
+    """The inverse of `fftshift`: rotate the dimensions `dim` (default: all) so that frequency zero comes first.
 
     >>> import mpigrad
     >>> mpigrad.fft.ifftshift(mpigrad.tensor([-2, -1, 0, 1]))

@@ -21,7 +21,7 @@ Out = Tensor | None
 
 
 def _factor(norm: str | None, forward: bool, count: int) -> float:
-    """The normalisation factor of a transform, forward or inverse, of `count` elements."""
+    """The normalisation factor of a forward or inverse transform of `count` elements, for the argument `norm`."""
     if norm not in (None, "backward", "forward", "ortho"):
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
     if norm == "ortho":
@@ -46,7 +46,7 @@ def _one_dim(input: Tensor, dim: int) -> tuple[int]:
 
 
 def _dims(input: Tensor, s: Ints, dim: Ints) -> tuple[tuple[int, ...], list[int]]:
-    """The dimensions to transform, and the length of each (-1: unchanged)."""
+    """The dimensions to transform, from the arguments `s` and `dim`, and the length of each (-1: unchanged)."""
     if dim is not None:
         dims = tuple(wrap_dim(each, input.ndim) for each in ([dim] if isinstance(dim, int) else dim))
         if len(set(dims)) != len(dims):
@@ -122,13 +122,16 @@ def _real(
 
 
 _KINDS = {
-    "fft": (_both_ways, True, "The transform of complex or real numbers"),
-    "ifft": (_both_ways, False, "The inverse of the transform"),
-    "rfft": (_half, True, "The transform of real numbers: the half that says all"),
-    "irfft": (_real, False, "The inverse of the transform of real numbers"),
-    "hfft": (_real, True, "The transform of numbers of which half is given, the rest being their conjugates"),
+    "fft": (_both_ways, True, "The Fourier transform of complex or real numbers"),
+    "ifft": (_both_ways, False, "The inverse Fourier transform"),
+    "rfft": (_half, True, "The Fourier transform of real numbers, of which it returns the half with non-negative frequencies"),
+    "irfft": (_real, False, "The inverse of `rfft`, from half of a spectrum to real numbers"),
+    "hfft": (_real, True, "The Fourier transform, which is real, of a Hermitian-symmetric signal, of which half is given"),
     "ihfft": (_half, False, "The inverse of `hfft`"),
 }
+
+
+_SEVERAL = "`dim`: the dimensions. `s`: the length of each; -1 keeps it. `norm`: see `mpigrad.fft`."
 
 
 def _along_one(name: str, example: str) -> Any:
@@ -143,7 +146,9 @@ def _along_one(name: str, example: str) -> Any:
             raise RuntimeError(f"Invalid number of data points ({n}) specified")
         return run(name, input, _one_dim(input, dim), lengths, norm, forward, out)
 
-    return _named(transform, name, f"{what}, along one dimension.\n\n{example}")
+    length = "the length of the result" if run is _real else "the input is cut or padded with zeros to this length"
+    given = f"`dim`: the dimension. `n`: {length}. `norm`: see `mpigrad.fft`."
+    return _named(transform, name, f"{what}, along one dimension.\n\n    {given}\n\n{example}")
 
 
 def _along_two(name: str) -> Any:
@@ -155,7 +160,7 @@ def _along_two(name: str) -> Any:
         need_tensors(f"fft_{name}", input=input)
         return run(name, input, *_dims(input, s, dim), norm, forward, out)
 
-    return _named(transform, name, f"{what}, along two dimensions.")
+    return _named(transform, name, f"{what}, along two dimensions.\n\n    {_SEVERAL}\n    ")
 
 
 def _along_several(name: str) -> Any:
@@ -167,7 +172,7 @@ def _along_several(name: str) -> Any:
         need_tensors(f"fft_{name}", input=input)
         return run(name, input, *_dims(input, s, dim), norm, forward, out)
 
-    return _named(transform, name, f"{what}, along all dimensions or those given.")
+    return _named(transform, name, f"{what}, along all dimensions or those given.\n\n    {_SEVERAL}\n    ")
 
 
 def _named(function: Any, name: str, doc: str) -> Any:

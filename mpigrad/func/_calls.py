@@ -12,7 +12,10 @@ from .._tensor import Tensor
 def functional_call(
     module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None
 ) -> Any:
-    """Call `module` with its parameters and buffers replaced by the tensors of a dictionary (or several).
+    """Call `module` with its parameters and buffers replaced, for this call, by tensors.
+
+    - `parameter_and_buffer_dicts`: tensors by name, as in `named_parameters()`; a dictionary, or a tuple of several.
+    - `args`: the arguments of the call, a tuple or a single one; `kwargs`: keyword arguments.
 
     >>> import mpigrad
     >>> layer = mpigrad.nn.Linear(2, 1)

@@ -95,8 +95,9 @@ def _scalar(out: Any) -> Tensor:
 
 
 def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of the scalar function `func`, and its value (with `has_aux`: the value and the
-    auxiliary output).
+    """A function that returns (gradient, value) of `func`, whose value is a tensor with one element.
+
+    `argnums` and `has_aux` are those of `grad`; with `has_aux` the result is (gradient, (value, aux)).
 
     >>> import mpigrad
     >>> mpigrad.func.grad_and_value(lambda x: x**2)(mpigrad.tensor(3.0))
@@ -118,7 +119,12 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
 
 
 def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of the scalar `func` with respect to some of its arguments.
+    """A function with the arguments of `func` that returns its gradient. `func` must return a tensor with one
+    element.
+
+    - `argnums`: the number of the argument to differentiate, or a tuple of several, which gives a tuple. An argument
+      may be a nested structure of tensors; the gradient then has this structure.
+    - `has_aux`: `func` returns (value, aux), and the new function (gradient, aux).
 
     >>> import mpigrad
     >>> mpigrad.func.grad(mpigrad.func.grad(lambda x: x**3))(mpigrad.tensor(2.0))
@@ -135,7 +141,10 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The value of `func` at `primals`, and a function that maps gradients of the value to gradients of `primals`.
+    """Return (value, vjp_fn): the value of `func(*primals)`, and a function from gradients of the value to a tuple of
+    gradients of `primals`.
+
+    `has_aux`: `func` returns (value, aux), and the result is (value, vjp_fn, aux).
 
     >>> import mpigrad
     >>> value, back = mpigrad.func.vjp(lambda x: x**2, mpigrad.tensor([1.0, 2.0]))
@@ -157,7 +166,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
 
 def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, has_aux: bool = False) -> Any:
-    """The value of `func` at `primals`, and its directional derivative along `tangents`.
+    """Return (value, derivative): the value of `func(*primals)`, and its directional derivative along `tangents`.
+
+    `primals` and `tangents` are tuples of the same structure. `has_aux`: `func` returns (value, aux), and aux follows
+    in the result.
 
     >>> import mpigrad
     >>> mpigrad.func.jvp(lambda x: x**2, (mpigrad.tensor(3.0),), (mpigrad.tensor(1.0),))
@@ -202,7 +214,11 @@ def _check_tangents(primals: list[Tensor], tangents: list[Tensor]) -> None:
 def jacrev(
     func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """A function that returns the Jacobian of `func`, by one backward pass per element of its value.
+    """A function with the arguments of `func` that returns its Jacobian, of the shape of the value followed by that
+    of the argument.
+
+    It needs one backward pass for each element of the value. `argnums` and `has_aux` are those of `grad`;
+    `chunk_size` has no effect.
 
     >>> import mpigrad
     >>> mpigrad.func.jacrev(lambda x: x**2)(mpigrad.tensor([1.0, 2.0]))
@@ -237,12 +253,13 @@ def _rows(inputs: _Inputs, output: Tensor) -> list[Tensor]:
 def jacfwd(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """The same as `jacrev`: mpigrad has no forward-mode differentiation."""
+    """The same as `jacrev`, as mpigrad has no forward-mode differentiation. `randomness` has no effect."""
     return jacrev(func, argnums, has_aux=has_aux)
 
 
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
-    """A function that returns the second derivatives of `func`.
+    """A function that returns the second derivatives of `func`, whose value is a tensor with one element; `argnums`
+    as for `grad`.
 
     >>> import mpigrad
     >>> mpigrad.func.hessian(lambda x: (x**3).sum())(mpigrad.tensor([1.0, 2.0]))

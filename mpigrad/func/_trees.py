@@ -28,7 +28,7 @@ def _flatten(value: Any, leaves: list[Any]) -> Rebuild:
 
 
 def rebuilt(rebuild: Rebuild, leaves: list[Any]) -> Any:
-    """The nested structure, rebuilt with these leaves."""
+    """The nested structure that `flatten` described by `rebuild`, with these leaves."""
     return rebuild(iter(leaves))
 
 

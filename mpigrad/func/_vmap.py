@@ -17,8 +17,11 @@ def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """A function that applies `func` to each slice of its arguments along `in_dims` (None: not sliced) and stacks the results
-    along `out_dims`.
+    """A function that applies `func` to each slice of its arguments, and stacks the results.
+
+    - `in_dims`: the dimension along which each argument is sliced, one for all or a tuple; None: passed on whole.
+    - `out_dims`: the dimension along which results are stacked.
+    - `randomness`: "error" (default) forbids random numbers in `func`; "different" and "same": for each slice.
 
     The slices are computed one after the other, so it is not faster than a loop, and `chunk_size` has no effect.
 

@@ -169,7 +169,7 @@ _REMEMBERED = 4096  # entries of `_found`, which keeps its classes alive: progra
 
 
 def register_adapter(cls: type, adapter: TensorAdapter) -> None:
-    """Use an adapter for objects of a class, and of subclasses without an adapter of their own.
+    """Use `adapter` for objects of the class `cls`, and of subclasses without an adapter of their own.
 
     Call it on every worker, with adapters of the same name: messages name the adapter of each tensor.
 

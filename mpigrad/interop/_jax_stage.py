@@ -66,7 +66,8 @@ class _Stage(Function):
 
 @jax.jit
 def _derivative(derivative: Any, grads: list[Any]) -> Any:
-    """Apply a derivative, compiled; the same for all stages, as a derivative is a pytree."""
+    """Apply the derivative of a stage to gradients of its results, compiled; one compiled function serves all stages.
+    """
     return _conjugated(derivative, grads)
 
 
@@ -130,7 +131,7 @@ def _split(result: Any) -> tuple[list[Any], Any]:
 
 
 def _joined(smooth: list[Tensor], rest: Any) -> Any:
-    """The result of a function, with tensors put back into their places."""
+    """The result of a function: `rest`, in which each `_Place` is replaced by its tensor of `smooth`."""
     leaves, tree = jax.tree.flatten(rest, is_leaf=lambda each: isinstance(each, _Place))
     waiting = iter(smooth)
     return jax.tree.unflatten(tree, [next(waiting) if isinstance(each, _Place) else _tensor(each) for each in leaves])

@@ -14,11 +14,13 @@ from typing import Any
 
 
 def stage(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a JAX function as a function of mpigrad's tensors; gradients pass through it, in distributed contexts and locally.
+    """Wrap the JAX function `fn` as a function of mpigrad's tensors; gradients pass through it, in distributed
+    contexts and locally.
 
-    Arguments and results are pytrees. Tensors of mpigrad among the arguments that require grad get gradients; everything else is
-    a constant. The function is traced and compiled for each shape of its arguments, as by `jax.jit`. Results own their memory.
-    JAX computes float64 in float32 unless `jax_enable_x64` is set; gradients have the type of their parameters in any case.
+    Arguments and results are pytrees (JAX's term: arrays in nested lists, tuples and dicts). Tensors among the
+    arguments that require grad get gradients; everything else is a constant. The function is traced and compiled for
+    each shape of its arguments, as by `jax.jit`. Results own their memory. JAX computes float64 in float32 unless
+    `jax_enable_x64` is set; gradients have the type of their parameters in any case.
 
     >>> import jax.numpy as jnp, mpigrad  # doctest: +SKIP
     >>> from mpigrad.interop.jax import stage  # doctest: +SKIP
@@ -44,7 +46,7 @@ def parameters(tree: Any) -> Any:
 
 
 def arrays(tree: Any) -> Any:
-    """A copy of a pytree in which tensors are replaced by JAX arrays with the same values."""
+    """A copy of a pytree in which mpigrad's tensors are replaced by JAX arrays with the same values."""
     from . import _jax_stage
 
     return _jax_stage.arrays(tree)
@@ -53,7 +55,8 @@ def arrays(tree: Any) -> Any:
 def gradients(tree: Any, context_id: int | None = None) -> Any:
     """A pytree like `tree` with the gradients of its tensors as JAX arrays, for optimizers of JAX.
 
-    With a `context_id`, those that this distributed autograd context holds; otherwise `.grad`. Zeros where there is none.
+    `context_id`: those that this context of distributed autograd holds; by default those in `.grad`. Zeros where
+    there is none.
     """
     from . import _jax_stage
 
@@ -61,7 +64,10 @@ def gradients(tree: Any, context_id: int | None = None) -> Any:
 
 
 def assign(tree: Any, values: Any) -> None:
-    """Write the arrays of `values` into the parameters of `tree`, in place; for optimizers of JAX, such as optax."""
+    """Write the arrays of the pytree `values` into the parameters of `tree`, which has the same structure, in place.
+
+    For optimizers of JAX, such as optax, whose updates give new arrays.
+    """
     from . import _jax_stage
 
     _jax_stage.assign(tree, values)

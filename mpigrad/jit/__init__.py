@@ -1,4 +1,6 @@
-"""Scripted functions and modules: Python source compiled to a typed graph. RPC sends scripted functions by name."""
+"""Scripted functions and modules: Python source compiled to a typed graph (TorchScript's language). RPC sends
+scripted functions by name.
+"""
 
 from __future__ import annotations
 

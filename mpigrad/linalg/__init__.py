@@ -1,4 +1,8 @@
-"""Linear algebra: matrix products, linear equations, factorizations, norms."""
+"""Linear algebra: matrix products, linear equations, factorizations, norms.
+
+Matrices are the last two dimensions of tensors; dimensions before them are batches. `out` is a tensor (or a tuple of
+them) to which the result is written.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,10 @@ from ._checking import check_matrix, indefinite_infos, raise_indefinite
 
 @guarded
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
-    """The lower triangular L with A = L L^H; with `upper`, the upper triangular U with A = U^H U.
+    """The lower triangular L with A = L L^H of positive definite matrices; with `upper`, the upper triangular U with
+    A = U^H U.
+
+    Only one triangle of `A` (..., n, n) is read. Raises a LinAlgError if a matrix is not positive definite.
 
     >>> import mpigrad
     >>> mpigrad.linalg.cholesky(mpigrad.tensor([[4.0, 0.0], [0.0, 9.0]]))
@@ -39,7 +42,10 @@ def _factor(name: str, A: Tensor, upper: bool, operator: Any = factorizations.ch
 
 @guarded
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
-    """The result of `cholesky`, and for each matrix 0 or the order of the leading minor at which it failed.
+    """The named tuple (L, info): the result of `cholesky`, and for each matrix 0, or the order of the leading minor
+    that is not positive definite.
+
+    `check_errors`: raise a LinAlgError in that case.
 
     >>> import mpigrad
     >>> mpigrad.linalg.cholesky_ex(-mpigrad.eye(2)).info
@@ -56,7 +62,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, o
 
 @guarded
 def old_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Deprecated name of `linalg.cholesky`.
+    """Deprecated name of `linalg.cholesky`, with the same arguments.
 
     >>> import mpigrad
     >>> mpigrad.cholesky(mpigrad.tensor([[4.0]]))
@@ -68,7 +74,10 @@ def old_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = Non
 
 @guarded
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
-    """The factors of A = Q R: Q has orthonormal columns, R is upper triangular.
+    """The named tuple (Q, R) with A = Q R: Q has orthonormal columns, R is upper triangular.
+
+    `mode` for A (m, n) with k = min(m, n): "reduced" (default; Q is (m, k), R (k, n)), "complete" (Q is (m, m), R (m,
+    n)) or "r" (Q is empty).
 
     >>> import mpigrad
     >>> mpigrad.linalg.qr(mpigrad.ones(3, 2)).R.shape
@@ -92,7 +101,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
 
 @guarded
 def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
-    """Deprecated name of `linalg.qr`.
+    """Deprecated form of `linalg.qr`: returns (Q, R). `some=True` (default) is `mode="reduced"`, False is "complete".
 
     >>> import mpigrad
     >>> mpigrad.qr(mpigrad.ones(3, 2)).Q.shape
@@ -102,7 +111,10 @@ def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
 
 
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
-    """The singular value decomposition: U, S and Vh with A = U diag(S) Vh.
+    """The singular value decomposition, the named tuple (U, S, Vh) with A = U diag(S) Vh; S is in descending order.
+
+    `full_matrices` (default): U and Vh are square; False: only the columns and rows that belong to S. `driver` has no
+    effect.
 
     >>> import mpigrad
     >>> mpigrad.linalg.svd(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -113,7 +125,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
-    """The singular values of matrices.
+    """The singular values of matrices, in descending order. `driver` has no effect.
 
     >>> import mpigrad
     >>> mpigrad.linalg.svdvals(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]]))
@@ -125,7 +137,9 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
 
 @guarded
 def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
-    """Deprecated form of `linalg.svd`: returns U, S and V with A = U diag(S) V^H.
+    """Deprecated form of `linalg.svd`: returns (U, S, V) with A = U diag(S) V^H.
+
+    `some=True` (default) is `full_matrices=False`; `compute_uv=False` gives zeros for U and V.
 
     >>> import mpigrad
     >>> mpigrad.svd(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -145,7 +159,10 @@ def _check_uplo(UPLO: str) -> bool:
 
 
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
-    """The eigenvalues and eigenvectors of symmetric (or Hermitian) matrices.
+    """The named tuple (eigenvalues, eigenvectors) of symmetric (or Hermitian) matrices: real values in ascending
+    order, vectors as columns.
+
+    `UPLO`: the triangle of `A` that is read, "L" or "U".
 
     >>> import mpigrad
     >>> mpigrad.linalg.eigh(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -156,7 +173,8 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
-    """The eigenvalues of symmetric (or Hermitian) matrices.
+    """The eigenvalues of symmetric (or Hermitian) matrices, in ascending order. `UPLO`: the triangle that is read,
+    "L" or "U".
 
     >>> import mpigrad
     >>> mpigrad.linalg.eigvalsh(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -167,7 +185,8 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
 
 
 def eig(A: Tensor, *, out: Any = None) -> Any:
-    """The complex eigenvalues and eigenvectors of square matrices.
+    """The named tuple (eigenvalues, eigenvectors) of square matrices, both complex; vectors are columns, in no
+    particular order.
 
     >>> import mpigrad
     >>> mpigrad.linalg.eig(mpigrad.eye(2)).eigenvalues.real
@@ -178,7 +197,7 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
 
 
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex eigenvalues of square matrices.
+    """The complex eigenvalues of square matrices, in no particular order.
 
     >>> import mpigrad
     >>> mpigrad.linalg.eigvals(mpigrad.eye(2)).real

@@ -52,7 +52,10 @@ def _raise_zero(A: Tensor, info: Any) -> None:
 
 @guarded
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """The LU factorization of `A` with row exchanges: L and U in one matrix, and the row exchanges (pivots).
+    """The LU factorization of matrices with row exchanges: the named tuple (LU, pivots), for `lu_solve`.
+
+    LU has U in its upper triangle and L, without its ones, below; pivots[i] (from 1) is the row with which row i was
+    exchanged. `pivot=False` (without exchanges) is not supported on the CPU.
 
     >>> import mpigrad
     >>> mpigrad.linalg.lu_factor(mpigrad.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
@@ -67,7 +70,10 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 
 @guarded
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """The result of `lu_factor`, and for each matrix 0 or the number of the first zero on the diagonal of U.
+    """The named tuple (LU, pivots, info): the result of `lu_factor`, and for each matrix 0 or the number of the first
+    zero on the diagonal of U.
+
+    `check_errors`: raise a LinAlgError in that case.
 
     >>> import mpigrad
     >>> mpigrad.linalg.lu_factor_ex(mpigrad.zeros(2, 2)).info
@@ -81,7 +87,8 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
 
 @guarded
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """P, L and U with A = P L U: a permutation and two triangular matrices.
+    """The named tuple (P, L, U) with A = P L U: a permutation, a lower triangular matrix with ones on its diagonal,
+    an upper triangular one.
 
     >>> import mpigrad
     >>> P, L, U = mpigrad.linalg.lu(mpigrad.tensor([[1.0, 2.0], [2.0, 2.0]]))
@@ -100,7 +107,9 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """The solution X of A X = B, given the factors of A from `lu_factor`.
+    """The solution X of A X = B, given the results `LU` and `pivots` of `lu_factor(A)`.
+
+    `left=False` solves X A = B; `adjoint` solves with the conjugate transpose of A.
 
     >>> import mpigrad
     >>> factors = mpigrad.linalg.lu_factor(mpigrad.tensor([[0.0, 2.0], [4.0, 0.0]]))
@@ -126,20 +135,22 @@ def lu_solve(
 
 @guarded
 def old_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Deprecated form of `linalg.lu_solve`, with another order of arguments."""
+    """Deprecated form of `linalg.lu_solve(LU_data, LU_pivots, b)`."""
     return lu_solve(LU_data, LU_pivots, b, out=out)
 
 
 @guarded
 def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """Deprecated form of `linalg.lu_factor_ex`; returns the infos if `get_infos`."""
+    """Deprecated form of `linalg.lu_factor`: returns (LU, pivots), with `get_infos` (LU, pivots, infos)."""
     found, pivots, info = _factored("lu", A, pivot)
     return (found, pivots, wrap(info)) if get_infos else (found, pivots)
 
 
 @guarded
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """P, L and U from the result of `linalg.lu_factor`.
+    """The named tuple (P, L, U), from the results of `linalg.lu_factor`.
+
+    `unpack_data=False` and `unpack_pivots=False` leave out L and U, or P: they are empty.
 
     >>> import mpigrad
     >>> mpigrad.lu_unpack(*mpigrad.linalg.lu_factor(mpigrad.tensor([[0.0, 2.0], [4.0, 0.0]]))).P

@@ -22,7 +22,10 @@ from ._solving import inv
 def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, dtype: Any = None
 ) -> Tensor:
-    """A vector norm; a matrix norm if `ord` is given and the dimensions are two.
+    """A vector norm of all elements or along `dim`; a matrix norm if `ord` is given and the dimensions are two.
+
+    `ord` is that of `vector_norm` (default: 2) or `matrix_norm`. `keepdim`: keep the dimensions with length 1.
+    `dtype`: convert to this type first.
 
     >>> import mpigrad
     >>> mpigrad.linalg.norm(mpigrad.tensor([3.0, 4.0]))
@@ -53,7 +56,11 @@ def matrix_norm(
     dtype: Any = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """A matrix norm: Frobenius, nuclear, or induced by a vector norm (1, inf, 2 and their negatives).
+    """A norm of matrices in the two dimensions `dim`.
+
+    `ord`: "fro" (default; root of the sum of squares), "nuc" (sum of singular values), 2 or -2 (largest or smallest
+    singular value), 1 or -1 (largest or smallest sum of |x| over a column), inf or -inf (over a row). `keepdim`: keep
+    the dimensions with length 1. `dtype`: convert to this type first.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_norm(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
@@ -89,7 +96,9 @@ def _by_singular_values(A: Tensor, ord: Any, row: int, column: int, keepdim: boo
 
 
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """The condition number in a norm; by default the ratio of the largest to the smallest singular value.
+    """The condition number of matrices: by default the ratio of the largest to the smallest singular value.
+
+    `p`: another norm, as `ord` of `matrix_norm`; the number is then norm(A) * norm(A^-1).
 
     >>> import mpigrad
     >>> mpigrad.linalg.cond(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -113,9 +122,10 @@ def matrix_rank(
     out: Tensor | None = None,
     tol: float | None = None,
 ) -> Tensor:
-    """The number of singular values that are larger than a tolerance: the larger of `atol` and `rtol` times the largest one.
+    """The rank of matrices: the number of singular values that are larger than max(atol, rtol * largest one).
 
-    By default `rtol` is the larger side of the matrix times the precision of its type, if `atol` is not given.
+    If neither is given, `rtol` is the larger side of the matrix times the precision of its type. `hermitian`: use
+    eigenvalues. `tol` is an older name of `atol`.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_rank(mpigrad.ones(3, 3))
@@ -142,7 +152,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
-    """The inner products of vectors along `dim`; the first factor is conjugated.
+    """The inner products of vectors along `dim`, with the first factor conjugated.
 
     >>> import mpigrad
     >>> mpigrad.linalg.vecdot(mpigrad.ones(2, 3), mpigrad.ones(2, 3))
@@ -154,7 +164,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The diagonals of matrices, as a view.
+    """The diagonals of matrices in the dimensions `dim1` and `dim2`, as a view. `offset`: above (positive) or below
+    the main one.
 
     >>> import mpigrad
     >>> mpigrad.linalg.diagonal(mpigrad.eye(2))

@@ -23,7 +23,7 @@ from ._checking import check_matrix, check_same_type, raise_singular, singular_i
 
 
 def _regular(name: str, a: Any, compute: Callable[[], Any]) -> Any:
-    """Run a computation, and raise PyTorch's error if a matrix is singular."""
+    """Return `compute()`; raise PyTorch's error for the function `name` if a matrix of `a` is singular."""
     try:
         return compute()
     except np.linalg.LinAlgError:
@@ -32,7 +32,7 @@ def _regular(name: str, a: Any, compute: Callable[[], Any]) -> Any:
 
 @guarded
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of square matrices.
+    """The inverse of square matrices; a LinAlgError if one is singular.
 
     >>> import mpigrad
     >>> mpigrad.linalg.inv(mpigrad.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -45,7 +45,9 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @guarded
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
-    """The inverse, and for each matrix 0 or the number of its first zero pivot.
+    """The named tuple (inverse, info): info is, for each matrix, 0 or the number (from 1) of its first zero pivot.
+
+    `check_errors`: raise a LinAlgError for singular matrices.
 
     >>> import mpigrad
     >>> mpigrad.linalg.inv_ex(mpigrad.eye(2)).info
@@ -66,7 +68,9 @@ def _is_vector(a: Any, b: Any) -> bool:
 
 @guarded
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
-    """The solution X of A X = B; of X A = B if not `left`.
+    """The solution X of A X = B for square matrices A (..., n, n); with `left=False`, of X A = B.
+
+    `B` is (..., n, k), or a vector (n,) or batch of vectors (..., n). Raises a LinAlgError if a matrix is singular.
 
     >>> import mpigrad
     >>> mpigrad.linalg.solve(mpigrad.tensor([[2.0, 0.0], [0.0, 4.0]]), mpigrad.ones(2))
@@ -113,7 +117,9 @@ def _refuse_shapes(name: str, a: Any, b: Any, side: str) -> None:
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """The solution X of A X = B for a triangular A; the other triangle of A is not read.
+    """The solution X of A X = B for triangular matrices; the other triangle of A is not read.
+
+    `upper`: which triangle A has. `left=False` solves X A = B. `unitriangular`: the diagonal counts as ones.
 
     >>> import mpigrad
     >>> mpigrad.linalg.solve_triangular(mpigrad.tensor([[2.0, 0.0], [9.0, 4.0]]), mpigrad.ones(2, 1), upper=True)
@@ -147,7 +153,8 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def slogdet(A: Tensor, *, out: Any = None) -> Any:
-    """The sign of the determinant and the logarithm of its absolute value.
+    """The named tuple (sign, logabsdet): the sign of the determinant and the logarithm of its absolute value, without
+    overflow.
 
     >>> import mpigrad
     >>> mpigrad.linalg.slogdet(mpigrad.eye(2)).logabsdet
@@ -159,7 +166,7 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
 
 @guarded
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant; nan if that is negative.
+    """The logarithm of the determinant of square matrices; nan if the determinant is negative, -inf if it is 0.
 
     >>> import mpigrad
     >>> mpigrad.logdet(mpigrad.eye(2))
@@ -182,7 +189,11 @@ def pinv(
     out: Tensor | None = None,
     rcond: float | None = None,
 ) -> Tensor:
-    """The Moore-Penrose pseudo-inverse.
+    """The Moore-Penrose pseudo-inverse: the inverse where there is one, otherwise the least-squares solution of A X =
+    I.
+
+    Singular values up to max(atol, rtol * largest one) count as zero; by default `rtol` is the larger side of the
+    matrix times the precision of its type. `hermitian`: use eigenvalues. `rcond` is an older name of `rtol`.
 
     >>> import mpigrad
     >>> mpigrad.linalg.pinv(mpigrad.tensor([[2.0], [0.0]]))
@@ -197,7 +208,7 @@ def pinv(
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The Moore-Penrose pseudo-inverse.
+    """The Moore-Penrose pseudo-inverse; `linalg.pinv` with `rcond` as relative tolerance.
 
     >>> import mpigrad
     >>> mpigrad.pinverse(mpigrad.tensor([[2.0], [0.0]]))
@@ -208,7 +219,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 @guarded
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """The `n`-th power of square matrices; negative powers are powers of the inverse.
+    """The `n`-th power of square matrices, for an int n; negative powers are powers of the inverse.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_power(mpigrad.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
@@ -236,7 +247,7 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 
 
 def matrix_exp(A: Tensor) -> Tensor:
-    """The matrix exponential of square matrices.
+    """The matrix exponential of square matrices: the sum over k of A^k / k!.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_exp(mpigrad.zeros(2, 2))
@@ -249,7 +260,10 @@ def matrix_exp(A: Tensor) -> Tensor:
 
 @guarded
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """The result of `solve`, and for each matrix 0 or the number of its first zero pivot.
+    """The named tuple (result, info): the result of `solve`, and for each matrix 0 or the number (from 1) of its
+    first zero pivot.
+
+    `check_errors`: raise a LinAlgError for singular matrices.
 
     >>> import mpigrad
     >>> mpigrad.linalg.solve_ex(mpigrad.eye(2), mpigrad.ones(2)).info
@@ -296,7 +310,12 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
 @guarded
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The least-squares solution X that minimises |A X - B|, with residuals, rank and singular values.
+    """The least-squares solution X that minimises |A X - B|: the named tuple (solution, residuals, rank,
+    singular_values).
+
+    `A` is (..., m, n), `B` (..., m, k) or (..., m). Singular values up to `rcond` times the largest one count as
+    zero. Residuals are empty unless m > n and A has full rank; with the default driver they and the singular values
+    are computed as `driver` ("gelsy", "gels", "gelsd", "gelss") says in PyTorch.
 
     >>> import mpigrad
     >>> mpigrad.linalg.lstsq(mpigrad.ones(2, 1), mpigrad.tensor([[1.0], [3.0]])).solution.round()
@@ -329,7 +348,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
 @guarded
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A with respect to `tensordot(..., ind)`.
+    """The inverse X of A for `tensordot`: tensordot(A, X, ind) is the identity; the first `ind` dimensions of A are
+    those of equations.
 
     >>> import mpigrad
     >>> mpigrad.linalg.tensorinv(mpigrad.eye(4).reshape(2, 2, 4), 2).shape
@@ -344,7 +364,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 
 @guarded
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The solution X of tensordot(A, X, X.ndim) = B.
+    """The solution X of tensordot(A, X, X.ndim) = B. `dims`: dimensions of A to move to the end first.
 
     >>> import mpigrad
     >>> mpigrad.linalg.tensorsolve(mpigrad.eye(4).reshape(2, 2, 4), mpigrad.ones(2, 2))
@@ -359,7 +379,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out:
 
 @guarded
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The solution X of A X = B, given the Cholesky factor of A.
+    """The solution X of A X = B, given the lower triangular factor `L` of A; with `upper`, the upper one.
 
     >>> import mpigrad
     >>> mpigrad.cholesky_solve(mpigrad.ones(1, 1), mpigrad.tensor([[2.0]]))
@@ -372,7 +392,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | N
 
 @guarded
 def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A, given its Cholesky factor.
+    """The inverse of A, given its lower triangular factor `L`; with `upper`, the upper one.
 
     >>> import mpigrad
     >>> mpigrad.cholesky_inverse(mpigrad.tensor([[2.0]]))

@@ -30,9 +30,10 @@ class ProcessContext:
         return {process.sentinel: rank for rank, process in enumerate(self.processes)}
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait for all ranks; False after the timeout, an exception if a rank has failed.
+        """Wait until all ranks have ended; True then. False after `timeout` seconds.
 
-        The launcher ends the other ranks when one fails, so `grace_period` has no effect.
+        Raises a `ProcessRaisedException` or `ProcessExitedException` if a rank has failed. The launcher ends the
+        other ranks when one fails, so `grace_period` has no effect.
         """
         if self._job is None:
             return True

@@ -119,8 +119,9 @@ class StartedJob:
         return ProcessRaisedException(message, rank, failure.pid)
 
     def _observed(self, code: int) -> ProcessException:
-        """The error of a rank that left no mark because it was killed: the launcher's exit code tells how, `Deaths` tells which
-        rank.
+        """The error of a rank that left no mark because it was killed.
+
+        The launcher's exit code tells how it ended, `Deaths` tells which rank.
         """
         started, done = marks(self.directory, "started"), set(marks(self.directory, "done"))
         left = [rank for rank in range(self._nprocs) if rank not in done]

@@ -24,16 +24,19 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run `fn(rank, *args)` on `nprocs` ranks.
+    """Run `fn(rank, *args)` on `nprocs` ranks of MPI.
 
-    In a program that `mpirun`, `srun` or `mpigrad run` has started, this process is one of the ranks already and calls
-    the function itself (`join=False` does not make it return earlier); in a program started as plain `python main.py`
-    the ranks are started here, with mpiexec. If the program ends without joining the job, it waits for the job, or ends it if
-    it was started with `daemon=True`.
+    - In a program started as plain `python main.py`, the ranks are started here, with mpiexec.
+    - In a program that `mpirun`, `srun` or `mpigrad run` has started, this process is one of the ranks already and
+      calls the function itself (`join=False` does not make it return earlier).
 
-    Tensors among the arguments are in memory that the ranks share with this process, as in PyTorch: all of them see changes.
-    Queues, locks and managers of a "spawn" context work if the ranks are started here. In a launched job every rank creates the
-    arguments itself; tensors on which it called `share_memory_` are then in rank 0's memory.
+    `join=False` returns a `ProcessContext` at once instead of waiting for the ranks. If the program ends without
+    joining the job, it waits for the job, or ends it if it was started with `daemon=True`. `start_method` must be
+    "spawn".
+
+    Tensors among the arguments are in memory that the ranks share with this process, as in PyTorch: all of them see
+    changes. Queues, locks and managers of a "spawn" context work if the ranks are started here. In a launched job
+    every rank creates the arguments itself; tensors on which it called `share_memory_` are then in rank 0's memory.
 
     >>> import mpigrad.multiprocessing as mp
     >>> def main(rank, epochs):

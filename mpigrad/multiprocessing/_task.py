@@ -59,14 +59,14 @@ def _dumps(task: Task, importable: bool) -> tuple[bytes, bool]:
 
 
 class Start(NamedTuple):
-    """A mark that a rank has started: its host and process id."""
+    """A file by which a rank says that it has started: its host and process id."""
 
     host: str
     pid: int
 
 
 class Failure(NamedTuple):
-    """The failure of a rank: a traceback or an exit code."""
+    """A file by which a rank says that it has failed: a traceback or an exit code."""
 
     pid: int
     traceback: str | None
@@ -74,7 +74,9 @@ class Failure(NamedTuple):
 
 
 def _leave(directory: Path, what: str, rank: int, value: object) -> None:
-    """Write a mark (a file about a rank) atomically, so that no reader sees an incomplete one."""
+    """Write a mark: a file named after `what` and the rank, with a pickled value. Atomic, so that no reader sees an
+    incomplete one.
+    """
     temporary = directory / f"writing-{rank}"
     temporary.write_bytes(pickle.dumps(value))
     temporary.rename(directory / f"{what}.{rank}")

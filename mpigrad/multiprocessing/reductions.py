@@ -70,7 +70,7 @@ def _dumps(obj: Any) -> bytes:
 
 
 def reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
-    """Encode a tensor as a reference to shared memory, or as a copy."""
+    """How to pickle a tensor for a process of this host: as a reference to shared memory, or as a copy."""
     if tensor._requires and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
@@ -91,7 +91,7 @@ def reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def rebuild_tensor(cls: type[Tensor], where: Any, place: tuple[Any, ...], requires_grad: bool, state: dict[str, Any]) -> Tensor:
-    """Decode a tensor from `reduce_tensor`."""
+    """Make the tensor that `reduce_tensor` has described, in the receiving process."""
     block = attach(where) if isinstance(where, Reference) else block_of_handle(where[0].detach(), where[1])
     return finish(cls, array_in(block.memory(), *place), requires_grad, state)
 

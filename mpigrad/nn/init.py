@@ -1,4 +1,8 @@
-"""Initialisation of parameters in place."""
+"""Initialisation of parameters. Each function fills a tensor in place, without recording, and returns it.
+
+Functions with an argument `generator` draw from that `mpigrad.Generator`, by default from the default generator of
+the device.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,11 @@ _LINEAR = (
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The recommended gain for weights before this nonlinearity.
+    """The recommended gain (factor of the standard deviation) for the weights before a nonlinearity; `xavier_*`
+    functions accept it.
+
+    `nonlinearity`: "linear", "conv1d" etc. and "sigmoid" (1), "tanh" (5/3), "relu" (sqrt 2), "leaky_relu" (`param` is
+    its slope, by default 0.01) or "selu" (3/4). Others raise a ValueError.
 
     >>> from mpigrad import nn
     >>> round(nn.init.calculate_gain("leaky_relu", 0.2), 4)
@@ -52,13 +60,15 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with random numbers, uniformly distributed in [a, b)."""
+    """Fill `tensor` in place with random numbers, uniformly distributed in [a, b), and return it."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with random numbers of the normal distribution with mean `mean` and standard deviation `std`."""
+    """Fill `tensor` in place with numbers of the normal distribution with the given mean and standard deviation, and
+    return it.
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -66,7 +76,10 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Fill from the normal distribution truncated to [a, b]."""
+    """Fill `tensor` in place with numbers of the normal distribution, without those outside [a, b], and return it.
+
+    `mean` and `std` are those of the distribution before truncation; `a` and `b` are numbers, not multiples of `std`.
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
@@ -85,24 +98,26 @@ def _normal_cdf(x: float) -> float:
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one value."""
+    """Fill `tensor` in place with the number `val`, and return it."""
     return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with ones."""
+    """Fill `tensor` in place with ones, and return it."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill `tensor` in place with zeros, and return it."""
     return constant_(tensor, 0.0)
 
 
 @no_grad()
 @guarded
 def eye_(tensor: Tensor) -> Tensor:
-    """Make a matrix the identity."""
+    """Set a matrix in place to the identity (also if it is not square), and return it; ValueError unless it has 2
+    dimensions.
+    """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     array = tensor._array
@@ -112,7 +127,12 @@ def eye_(tensor: Tensor) -> Tensor:
 @no_grad()
 @guarded
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the weight of a convolution so that it passes as many channels as possible through unchanged."""
+    """Fill the weight of a convolution in place so that as many channels as possible pass through unchanged; returns
+    it.
+
+    `tensor` has 3, 4 or 5 dimensions (out, in, kernel ...). With `groups`, each group of output channels passes the
+    first input channels through.
+    """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups != 0:
@@ -143,13 +163,22 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with uniform random numbers whose variance keeps that of activations and gradients (Glorot)."""
+    """Fill with uniform random numbers so that activations and gradients keep their variance (Glorot initialisation);
+    returns the tensor.
+
+    The range is +-gain * sqrt(6 / (fan_in + fan_out)). `tensor` has at least 2 dimensions (out, in, kernel ...).
+    """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with normal random numbers whose variance keeps that of activations and gradients (Glorot)."""
+    """Fill with normal random numbers so that activations and gradients keep their variance (Glorot initialisation);
+    returns the tensor.
+
+    The standard deviation is gain * sqrt(2 / (fan_in + fan_out)). `tensor` has at least 2 dimensions (out, in, kernel
+    ...).
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
@@ -167,10 +196,15 @@ def _is_empty(tensor: Tensor) -> bool:
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill with uniform random numbers whose variance is right for layers followed by a ReLU (He).
+    """Fill with uniform random numbers whose variance suits layers followed by a ReLU (He initialisation); returns
+    the tensor.
 
-    `nonlinearity` names another activation that follows, `a` is the negative slope of "leaky_relu". With `mode` "fan_in" the
-    variance of activations is kept in the forward pass, with "fan_out" that of gradients in the backward pass."""
+    The range is +-gain * sqrt(3 / fan).
+
+    - `nonlinearity`: the activation that follows, as for `calculate_gain`; `a` is the negative slope of "leaky_relu".
+    - `mode`: with "fan_in" activations keep their variance in the forward pass, with "fan_out" gradients in the
+      backward pass.
+    """
     if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
@@ -180,9 +214,11 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Fill with normal random numbers whose variance is right for layers followed by a ReLU (He).
+    """Fill with normal random numbers whose variance suits layers followed by a ReLU (He initialisation); returns the
+    tensor.
 
-    The arguments are those of `kaiming_uniform_`."""
+    The standard deviation is gain / sqrt(fan). The arguments are those of `kaiming_uniform_`.
+    """
     if _is_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
@@ -191,7 +227,11 @@ def kaiming_normal_(
 @no_grad()
 @guarded
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fill with an orthogonal matrix; trailing dimensions are merged into the columns."""
+    """Fill in place with a random orthogonal matrix times `gain`, and return the tensor.
+
+    `tensor` has at least 2 dimensions; those after the first are merged. If the matrix is not square, its rows or its
+    columns are orthonormal.
+    """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     array = tensor._array
@@ -210,7 +250,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 @no_grad()
 @guarded
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix with normal random numbers; the fraction `sparsity` of each column is set to zero."""
+    """Fill a matrix with normal random numbers of standard deviation `std`, then set the fraction `sparsity` of each
+    column to zero.
+    """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape

@@ -15,6 +15,9 @@ from .._tensor import Tensor
 class Parameter(Tensor):
     """A tensor that becomes one of a module's parameters when it is assigned to an attribute of the module.
 
+    It requires gradients, unless `requires_grad=False`. It shares memory with `data`, the tensor from which it is
+    made.
+
     >>> import mpigrad
     >>> from mpigrad import nn
     >>> weight = nn.Parameter(mpigrad.zeros(2))
@@ -53,7 +56,9 @@ class Parameter(Tensor):
 
 
 class Buffer(Tensor):
-    """A tensor that becomes one of a module's buffers when it is assigned to an attribute of the module."""
+    """A tensor that becomes one of a module's buffers when it is assigned to an attribute of the module: it is saved
+    and moved with the module, but not trained. With `persistent=False` it is not part of `state_dict`.
+    """
 
     __slots__ = ()
 
@@ -80,7 +85,9 @@ class _Uninitialized:
     __slots__ = ()
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Set the shape; the tensor becomes an ordinary parameter or buffer."""
+        """Set the shape (and device and type, by default unchanged); the tensor becomes an ordinary parameter or
+        buffer, with arbitrary values.
+        """
         from .modules._blank import blank
 
         made = blank(*shape, device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
@@ -123,7 +130,7 @@ def _shapeless(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
 
 
 class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
-    """A parameter without a shape.
+    """A parameter without a shape, for lazy modules; `materialize(shape)` makes it an ordinary one.
 
     >>> from mpigrad import nn
     >>> weight = nn.UninitializedParameter()
@@ -140,7 +147,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
 
 
 class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
-    """A buffer without a shape."""
+    """A buffer without a shape, for lazy modules; `materialize(shape)` makes it an ordinary tensor."""
 
     __slots__ = ()
     cls_to_become = Tensor
@@ -150,7 +157,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
 
 
 def is_uninitialized(value: Any) -> bool:
-    """Whether an object is a parameter or buffer without a shape.
+    """Whether `value` is a parameter or buffer that has no shape yet.
 
     >>> from mpigrad import nn
     >>> nn.parameter.is_uninitialized(nn.UninitializedParameter())

@@ -1,4 +1,7 @@
-"""Optimizers, and schedules of their learning rates."""
+"""Optimizers, and schedules of their learning rates.
+
+All optimizers share the arguments `params`, `lr`, `weight_decay`, `maximize` and others, which `Optimizer` explains.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -67,7 +67,7 @@ def _fitted(value: Any, parameter: Tensor, key: str | None = None) -> Any:
 
 
 def to_parameter(value: Tensor, parameter: Tensor) -> Tensor:
-    """Move state to the device of its parameter and, if it is floating-point, convert it to the parameter's type."""
+    """State on the device of its parameter and, if it is floating-point, of the parameter's type."""
     array = value._array
     if getattr(array, "is_sparse_array", False):
         return value

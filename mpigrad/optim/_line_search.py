@@ -14,7 +14,7 @@ MOST = 25  # evaluations of one search
 
 
 class Point(NamedTuple):
-    """The loss, its gradient and its slope along the direction at one step length."""
+    """The loss, its gradient and its slope along the search direction, after a step of one length."""
 
     step: float
     loss: float
@@ -23,7 +23,9 @@ class Point(NamedTuple):
 
 
 def cubic(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:
-    """The position of the minimum of the cubic through two points with given slopes, limited to an interval."""
+    """The position of the minimum of the cubic that has the values and slopes of two points, limited to the interval
+    `bounds`.
+    """
     low, high = bounds or (min(a.step, b.step), max(a.step, b.step))
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.step - b.step)
     square = d1 * d1 - a.slope * b.slope
@@ -58,7 +60,7 @@ class Search:
         return abs(point.slope) <= -FLAT * self.start.slope
 
     def run(self, step: float) -> Point:
-        """Run the search and return the step length."""
+        """Run the search, beginning with the step length `step`; returns the length that was found."""
         bracket, rounds = self._bracket(step)
         return bracket[0] if len(bracket) == 1 else self._zoom(bracket, rounds)
 

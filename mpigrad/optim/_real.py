@@ -14,7 +14,8 @@ def real_view(array: Any) -> Any:
 
 
 def as_real(value: Tensor) -> Tensor:
-    """A view with real elements; real tensors are returned unchanged."""
+    """A view with real elements (a last dimension for real and imaginary parts); real tensors are returned unchanged.
+    """
     return wrap(real_view(value._array)) if value._array.dtype.kind == "c" else value
 
 

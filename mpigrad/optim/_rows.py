@@ -16,7 +16,9 @@ _FEW = 32  # up to this many duplicates in a piece are added one by one
 
 
 def rows_of(grad: Any) -> Iterator[tuple[Any, Any]]:
-    """Iterate over a sparse gradient in pieces: an index into the parameter's array, and the values there. Without duplicates."""
+    """Iterate over pieces of a sparse gradient as pairs (index into the parameter's array, values there); each row
+    occurs once.
+    """
     grad = grad.coalesce()
     if grad.sparse_dim != 1:
         yield tuple(grad.indices), grad.values
@@ -73,7 +75,9 @@ def _rows_per_piece(values: Any) -> int:
 
 
 def _repeats(places: Any, bound: int, step: int) -> dict[int, list[tuple[int, int]]]:
-    """For each piece (by its start), the pairs of consecutive rows with the same index."""
+    """The pairs of consecutive rows of `places` with the same index, by the start of the piece (of `step` rows) in
+    which they are.
+    """
     order, found = ordered(places, bound)
     same = np.flatnonzero(found[1:] == found[:-1])
     made: dict[int, list[tuple[int, int]]] = {}

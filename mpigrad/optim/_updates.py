@@ -39,14 +39,14 @@ def next_step(state: dict[str, Any]) -> int:
 
 
 def drift(average: Any, value: Any, weight: float, room: Any) -> None:
-    """`average += weight * (value - average)`, in place."""
+    """`average += weight * (value - average)`, in place; `room` is a scratch array of the same shape."""
     np.subtract(value, average, out=room)
     room *= weight
     average += room
 
 
 def decay_to_square(average: Any, g: Any, beta: float, room: Any) -> None:
-    """`average = beta * average + (1 - beta) * g * g`, in place."""
+    """`average = beta * average + (1 - beta) * g * g`, in place; `room` is a scratch array of the same shape."""
     average *= beta
     np.multiply(g, g, out=room)
     room *= 1 - beta

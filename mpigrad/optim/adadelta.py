@@ -13,7 +13,10 @@ from .optimizer import Optimizer
 
 
 class Adadelta(Optimizer):
-    """Steps scaled by the running root mean square of earlier steps over that of the gradient.
+    """Steps scaled by the running root mean square of earlier steps, divided by that of the gradient.
+
+    `rho`: the decay of both running means (0.9). `eps` is added before the roots. `Optimizer` explains the other
+    arguments.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

@@ -17,7 +17,10 @@ from .optimizer import Optimizer
 
 
 class Adagrad(Optimizer):
-    """Steps along the gradient, divided by the root of the sum of its squares.
+    """Steps along the gradient, divided by the root of the sum of all its squares so far, element by element.
+
+    `lr_decay`: step n uses lr / (1 + (n - 1) * lr_decay). `initial_accumulator_value`: the first value of the sums.
+    `eps` is added to the root. `Optimizer` explains the other arguments.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

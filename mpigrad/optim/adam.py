@@ -13,7 +13,12 @@ from .optimizer import Optimizer
 
 
 class Adam(Optimizer):
-    """Steps along a running mean of the gradient, divided by a running root mean square of it.
+    """Steps along a running mean of the gradient, divided by its running root mean square, element by element.
+
+    - `betas`: the decays of the running means of gradient and square. `eps` is added to the root.
+    - `amsgrad`: divide by the largest root so far. `decoupled_weight_decay`: apply weight decay as `AdamW` does.
+
+    `Optimizer` explains the other arguments.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)
@@ -83,7 +88,9 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: the decay is applied to the parameter, not added to the gradient.
+    """Adam with decoupled weight decay: each step first multiplies the parameter by 1 - lr * weight_decay.
+
+    (`Adam` adds weight_decay times the parameter to the gradient instead.) The arguments are those of `Adam`.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

@@ -13,7 +13,11 @@ from .optimizer import Optimizer
 
 
 class Adamax(Optimizer):
-    """Steps along a running mean of the gradient, divided by a decaying maximum of its absolute value.
+    """Steps along a running mean of the gradient, divided by a decaying maximum of its absolute value, element by
+    element.
+
+    `betas`: the decays of mean and maximum; `eps` is added to the absolute value. `Optimizer` explains the other
+    arguments.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

@@ -13,7 +13,10 @@ from .optimizer import Optimizer
 
 
 class ASGD(Optimizer):
-    """Gradient descent that keeps an average of the parameters in its state, as `ax`.
+    """Gradient descent that also keeps an average of each parameter over the steps, as `state[parameter]["ax"]`.
+
+    The step length is lr / (1 + lambd * lr * n) ** alpha in step n; `lambd` also pulls parameters towards 0.
+    Averaging begins after `t0` steps. `Optimizer` explains the other arguments.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

@@ -16,7 +16,14 @@ from .optimizer import Closure, Optimizer
 
 
 class LBFGS(Optimizer):
-    """Limited-memory BFGS. `step` needs a closure, which it calls several times.
+    """Limited-memory BFGS, a quasi-Newton method. `step` needs a closure, which it calls several times.
+
+    - `max_iter`, `max_eval`: limits of iterations and of calls of the closure in one step (default: 1.25 * max_iter).
+    - `tolerance_grad`, `tolerance_change`: stop when the gradient, or the change of parameters or loss, is smaller.
+    - `history_size`: the number of earlier steps kept. `line_search_fn`: None (steps of length `lr`) or
+      "strong_wolfe".
+
+    All parameters are in one group and on one device.
 
     >>> import mpigrad
     >>> w = mpigrad.tensor([5.0], requires_grad=True)
@@ -96,7 +103,10 @@ class LBFGS(Optimizer):
 
     # -- steps -------------------------------------------------------------------------------------------------------
     def step(self, closure: Closure | None = None) -> Any:  # type: ignore[override]
-        """Minimise for at most `max_iter` iterations; returns the loss at the start."""
+        """Minimise for at most `max_iter` iterations; returns the loss at the start.
+
+        `closure` clears the gradients, computes the loss, calls `backward` and returns the loss.
+        """
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
         group, state = self.param_groups[0], self.state[self._params[0]]
@@ -140,7 +150,9 @@ class LBFGS(Optimizer):
     def _move(
         self, closure: Closure, direction: Any, step: float, start: Point, last: bool, group: dict[str, Any]
     ) -> tuple[Point, int]:
-        """Step along a direction, by a fixed length or by a line search; returns the new point and the number of evaluations."""
+        """Step along a direction, by a fixed length or by a line search; returns the new point and how often the
+        closure was called.
+        """
         origin = self._vector()
 
         def evaluate(length: float) -> Point:

@@ -16,6 +16,9 @@ from .optimizer import Optimizer
 class NAdam(Optimizer):
     """Adam with Nesterov momentum: the momentum is applied one step ahead.
 
+    `momentum_decay`: how fast the momentum grows to betas[0]. The other arguments are those of `Adam` and
+    `Optimizer`.
+
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)
     >>> optimizer = mpigrad.optim.NAdam([w], lr=0.1)

@@ -48,12 +48,16 @@ def _add(hooks: Any, hook: Callable[..., Any], prepend: bool = False) -> Removab
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` before every step of every optimizer."""
+    """Call `hook(optimizer, args, kwargs)` before every step of every optimizer. Returns a handle, whose `remove()`
+    removes it.
+    """
     return _add(_PRE, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` after every step of every optimizer."""
+    """Call `hook(optimizer, args, kwargs)` after every step of every optimizer. Returns a handle, whose `remove()`
+    removes it.
+    """
     return _add(_POST, hook)
 
 
@@ -79,7 +83,18 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer:
-    """Base class of all optimizers."""
+    """Base class of all optimizers, and the arguments that they share.
+
+    - `params`: an iterable of tensors, of pairs (name, tensor), or of dicts (parameter groups), such as `{"params":
+      tensors, "lr": 0.1}`, whose settings override the defaults.
+    - `lr`: the learning rate, a number or a tensor with one element. `weight_decay`: add this factor times the
+      parameter to its gradient.
+    - `maximize`: maximise the loss instead.
+    - `foreach`, `fused`, `capturable`: accepted for PyTorch's programs; they do not change results.
+      `differentiable=True` raises a ValueError.
+
+    `state` maps each parameter to its state, `param_groups` is the list of groups with their settings.
+    """
 
     def __init__(self, params: Any, defaults: Group) -> None:
         check_together(defaults)
@@ -116,7 +131,9 @@ class Optimizer:
 
     # -- groups ------------------------------------------------------------------------------------------------------
     def add_param_group(self, param_group: Group) -> None:
-        """Add a parameter group, whose settings override the defaults."""
+        """Add a parameter group: a dict with "params" (a tensor or an iterable of tensors) and settings that override
+        the defaults.
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -156,7 +173,7 @@ class Optimizer:
         return {key: value for key, value in self.defaults.items() if key not in group}
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Set all gradients to None, or to zero if not `set_to_none`."""
+        """Set the gradients of all parameters to None, or to zeros with `set_to_none=False`."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 clear_grad(parameter, set_to_none)
@@ -164,7 +181,11 @@ class Optimizer:
     # -- steps -------------------------------------------------------------------------------------------------------
     @_hooked
     def step(self, closure: Closure | None = None) -> Any:
-        """Update all parameters that have a gradient. `closure`, if given, is called first; its result, the loss, is returned."""
+        """Update, in place, all parameters that have a gradient.
+
+        `closure`: a function that computes the loss again and its gradients; it is called first, and its result is
+        returned.
+        """
         loss = None
         if closure is not None:
             with enable_grad():
@@ -290,7 +311,9 @@ class Optimizer:
 
     # -- state -------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
-        """The state of each parameter by its number, and the parameter groups with numbers in place of parameters."""
+        """The optimizer's state as a dictionary: "state" by the number of the parameter, and "param_groups" with
+        these numbers.
+        """
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         made = saved_state(self.state, self.param_groups)
@@ -300,7 +323,10 @@ class Optimizer:
         return made
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state from `state_dict`; tensors are copied to the device and type of their parameters."""
+        """Restore a state that `state_dict` returned; tensors are copied to the device and type of their parameters.
+
+        Raises a ValueError if the groups have other sizes.
+        """
         state_dict = dict(state_dict)
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             changed = hook(self, state_dict)
@@ -339,27 +365,39 @@ class Optimizer:
         return args, kwargs
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before every step; it may return new arguments, as `(args, kwargs)`."""
+        """Call `hook(optimizer, args, kwargs)` before every step; it may return new arguments, as `(args, kwargs)`.
+
+        Returns a handle, whose `remove()` removes the hook.
+        """
         return _add(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` after every step."""
+        """Call `hook(optimizer, args, kwargs)` after every step. Returns a handle, whose `remove()` removes the hook.
+        """
         return _add(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer)` before the state is collected."""
+        """Call `hook(optimizer)` before `state_dict` collects the state. `prepend`: before other hooks. Returns a
+        handle with `remove()`.
+        """
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` after the state was collected; a result other than None replaces the state."""
+        """Call `hook(optimizer, state_dict)` after `state_dict`; a result other than None replaces the state. Returns
+        a handle with `remove()`.
+        """
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before a state is loaded; a result other than None replaces the state."""
+        """Call `hook(optimizer, state_dict)` before a state is loaded; a result other than None replaces it. Returns
+        a handle with `remove()`.
+        """
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer)` after a state was loaded."""
+        """Call `hook(optimizer)` after a state was loaded. `prepend`: before other hooks. Returns a handle with
+        `remove()`.
+        """
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self) -> str:

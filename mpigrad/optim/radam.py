@@ -25,8 +25,9 @@ def _trust(step: int, beta2: float) -> float | None:
 class RAdam(Optimizer):
     """Rectified Adam: Adam whose first steps do not divide by the root mean square of the gradient.
 
-    So few gradients do not determine it well. With the default betas these are the first five steps; later ones divide by it, and
-    multiply by a factor that approaches 1.
+    A few gradients do not determine the root mean square well. With the default betas, the first five steps are plain
+    steps with momentum; later ones divide by it, and are multiplied by a factor that approaches 1. The arguments are
+    those of `Adam` and `Optimizer`.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

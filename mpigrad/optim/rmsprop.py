@@ -13,7 +13,10 @@ from .optimizer import Optimizer
 
 
 class RMSprop(Optimizer):
-    """Steps along the gradient, divided by a running root mean square of it.
+    """Steps along the gradient, divided by its running root mean square, element by element.
+
+    `alpha`: the decay of the running mean. `momentum`: of the steps. `centered`: divide by the running standard
+    deviation. `eps` is added to the root. `Optimizer` explains the other arguments.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

@@ -14,7 +14,11 @@ from .optimizer import Optimizer
 
 
 class Rprop(Optimizer):
-    """Resilient backpropagation: uses only the sign of the gradient, with a step size for each element.
+    """Resilient backpropagation: uses only the sign of the gradient, with a step size for each element, at first
+    `lr`.
+
+    `etas`: the factors of the step size when the sign changes and when it stays. `step_sizes`: its limits.
+    `Optimizer` explains the other arguments.
 
     >>> import mpigrad
     >>> w = mpigrad.ones(2, requires_grad=True)

@@ -15,7 +15,13 @@ from .optimizer import Optimizer
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum, weight decay and Nesterov's variant.
+    """Stochastic gradient descent: parameter -= lr * gradient, with momentum if wanted.
+
+    - `momentum`: the decay of a running sum of gradients, along which steps go; `dampening`: new gradients are
+      multiplied by 1 - dampening.
+    - `nesterov`: apply the momentum one step ahead; needs `momentum` and no `dampening`.
+
+    `Optimizer` explains the other arguments.
 
     >>> import mpigrad
     >>> w = mpigrad.tensor([1.0], requires_grad=True)

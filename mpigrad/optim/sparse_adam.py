@@ -15,7 +15,10 @@ from .optimizer import Optimizer
 
 
 class SparseAdam(Optimizer):
-    """Adam that updates only the rows for which a sparse gradient has values.
+    """Adam that updates only the rows for which a sparse gradient has values, for example of `nn.Embedding(...,
+    sparse=True)`.
+
+    Dense gradients raise a RuntimeError. The arguments are those of `Adam` and `Optimizer`.
 
     >>> import mpigrad
     >>> table = mpigrad.nn.Embedding.from_pretrained(mpigrad.ones(3, 1), freeze=False, sparse=True)

@@ -14,14 +14,14 @@ from ..autograd.profiler_util import EventList
 
 
 class ProfilerActivity(enum.Enum):
-    """The kinds of activity that can be profiled."""
+    """The kinds of activity that can be profiled; only the CPU is."""
 
     CPU = 0
     CUDA = 2
 
 
 class ProfilerAction(enum.Enum):
-    """The action of the profiler in one step."""
+    """What the profiler does in one step: NONE, WARMUP, RECORD, or RECORD_AND_SAVE (the last step of a cycle)."""
 
     NONE = 0
     WARMUP = 1
@@ -45,8 +45,10 @@ def supported_activities() -> set[ProfilerActivity]:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """A schedule for `profile`: skip `skip_first` steps, then repeat cycles of `wait`, `warmup` and `active` steps, `repeat`
-    times (0: without end).
+    """A schedule for `profile`: which steps of a loop are recorded.
+
+    Skip `skip_first` steps, then repeat cycles: `wait` steps without profiler, `warmup` steps that are profiled and
+    dropped, `active` steps that are recorded; `repeat` cycles, 0 for no end.
 
     >>> import mpigrad.profiler
     >>> plan = mpigrad.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
@@ -83,6 +85,8 @@ def tensorboard_trace_handler(
 ) -> Callable[[profile], None]:
     """A function for `on_trace_ready` that writes each trace to a file in the directory `dir_name`.
 
+    `worker_name`: the beginning of the file's name, by default host and process id. `use_gzip`: compress it.
+
     >>> import os, tempfile
     >>> import mpigrad, mpigrad.profiler
     >>> folder = tempfile.mkdtemp()
@@ -106,10 +110,16 @@ def tensorboard_trace_handler(
 
 
 class profile:
-    """A profiler of the steps that a `schedule` selects (without one: of all); call `step()` after each step.
+    """A context manager that profiles the steps of a program that a `schedule` selects, by default all; call `step()`
+    after each step.
 
-    With a schedule each step is an event, `ProfilerStep*`. Events of a cycle replace those of the cycle before, unless
-    `acc_events` is true.
+    - `schedule`: a function from the number of a step to a `ProfilerAction`, such as `mpigrad.profiler.schedule`
+      returns.
+    - `on_trace_ready`: called with the profiler at the end of each cycle.
+    - `record_shapes`, `profile_memory`, `with_stack`, `with_flops`: as for `mpigrad.autograd.profiler.profile`.
+    - `acc_events`: keep the events of all cycles; otherwise those of a cycle replace those of the one before.
+
+    With a schedule each step is an event, `ProfilerStep*`. Only the CPU is profiled.
 
     >>> import mpigrad, mpigrad.profiler
     >>> with mpigrad.profiler.profile() as prof:
@@ -161,13 +171,13 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Start profiling, with the first step."""
+        """Start profiling, with the first step; `with profile()` does so."""
         if self.current_action in _RECORDS:
             self._begin()
         self._begin_step()
 
     def stop(self) -> None:
-        """End profiling, with the last step."""
+        """End profiling, with the last step; the end of a `with` block does so."""
         self._end_step()
         if self._running:
             self._end()
@@ -223,18 +233,21 @@ class profile:
         return self.profiler
 
     def events(self) -> EventList | None:
-        """All recorded events, those of the last cycle of the schedule; None while nothing has been recorded."""
+        """The recorded events, an `EventList`: those of the last cycle of the schedule; None while nothing has been
+        recorded.
+        """
         return self._found("accessing events").function_events
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """One average for each name of an event; can be grouped by input shapes and by stacks."""
+        """One average for each name of an event: an `EventList`. The arguments are those of `EventList.key_averages`.
+        """
         found = self._found("getting key averages")
         return found.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Add a text to the metadata of the trace file.
+        """Add a text to the metadata of the trace file, under the name `key`.
 
         >>> import mpigrad.profiler
         >>> with mpigrad.profiler.profile() as prof:
@@ -243,13 +256,14 @@ class profile:
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Add a JSON value to the metadata of the trace file."""
+        """Add a value, given as JSON text, to the metadata of the trace file, under the name `key`."""
         self._metadata[key] = json.loads(value)
 
     preset_metadata_json = add_metadata_json
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events for chrome://tracing or Perfetto, compressed if the name ends with .gz."""
+        """Write the events to the file `path` for chrome://tracing or Perfetto, compressed if the name ends with .gz.
+        """
         found = self._found("exporting chrome trace")
         if not path.endswith(".gz"):
             found.export_chrome_trace(path, self._metadata)
@@ -265,5 +279,7 @@ class profile:
                 target.write(source.read())
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write stacks for flame graphs; needs `with_stack=True`."""
+        """Write the call stacks to the file `path` for flame graphs; needs `with_stack=True`. `metric` is the time
+        that is counted.
+        """
         self._found("exporting stacks").export_stacks(path, metric)

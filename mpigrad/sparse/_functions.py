@@ -14,7 +14,10 @@ from .._tensor import Tensor
 
 
 def sum(input: Tensor, dim: int | tuple[int, ...] | list[int] | None = None, dtype: dtype | None = None) -> Tensor:
-    """The sum of all elements, or over dimensions; the gradient is sparse, with the indices of `input`.
+    """The sum of all elements of a sparse tensor (dense), or over dimensions (sparse); the gradient is sparse, with
+    the indices of `input`.
+
+    `dim`: a dimension or several. `dtype`: convert to this type first.
 
     >>> import mpigrad
     >>> x = mpigrad.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,))
@@ -48,7 +51,9 @@ def mm(sparse: Tensor, dense: Tensor) -> Tensor:
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """`beta * mat + alpha * (mat1 @ mat2)` with a sparse `mat1`."""
+    """`beta * mat + alpha * (mat1 @ mat2)` with a sparse matrix `mat1` and dense `mat` and `mat2`; the result is
+    dense.
+    """
     if not mat1.is_sparse or mat2.is_sparse:
         return dense_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
     check_addmm(mat._array, mat1._array, mat2._array)
@@ -63,10 +68,14 @@ def _softmax(input: Tensor, dim: int, kind: dtype | None, logarithm: bool) -> Te
 
 
 def softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
-    """Softmax along a sparse dimension; elements that are not stored count as minus infinity."""
+    """Softmax along `dim` of a sparse tensor; elements that are not stored count as minus infinity. The result is
+    sparse. `dtype`: convert the input to this type first (default: keep its type).
+    """
     return _softmax(input, dim, dtype, False)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
-    """The logarithm of `softmax`, computed without overflow."""
+    """The logarithm of `softmax` along `dim` of a sparse tensor, computed without overflow. `dtype`: convert the
+    input to this type first (default: keep its type).
+    """
     return _softmax(input, dim, dtype, True)

@@ -12,7 +12,9 @@ from .._tensor import Tensor
 
 
 def from_scipy(matrix: Any, *, dtype: DType | None = None, requires_grad: bool = False) -> Tensor:
-    """A sparse tensor with the elements of one of SciPy's sparse arrays or matrices, of any format; copies them.
+    """A sparse tensor with a copy of the elements of one of SciPy's sparse arrays or matrices, of any format.
+
+    `dtype`: convert to this type, by default that of the matrix.
 
     >>> import mpigrad, scipy.sparse
     >>> mpigrad.sparse.from_scipy(scipy.sparse.csr_array([[0.0, 3.0], [4.0, 0.0]])).coalesce().values()
@@ -28,7 +30,8 @@ def from_scipy(matrix: Any, *, dtype: DType | None = None, requires_grad: bool =
 
 
 def to_scipy(tensor: Tensor) -> Any:
-    """SciPy's `coo_array` with the elements of a sparse tensor on the CPU; `.tocsr()` and others make other formats of it.
+    """SciPy's `coo_array` with the elements of a sparse tensor on the CPU; its method `tocsr()` and others convert it
+    further.
 
     >>> import mpigrad
     >>> made = mpigrad.sparse.to_scipy(mpigrad.sparse_coo_tensor([[0, 1], [1, 0]], [3.0, 4.0], (2, 2)))

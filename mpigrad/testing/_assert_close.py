@@ -33,11 +33,15 @@ def assert_close(
     check_stride: bool = False,
     msg: Any = None,
 ) -> None:
-    """Raise an AssertionError unless `actual` is close to `expected`; the message says where and by how much they differ.
+    """Raise an AssertionError unless `actual` is close to `expected`; the message says where and by how much they
+    differ.
 
-    Both may be tensors, numbers, or containers of them. Elements are close if they differ by at most `atol + rtol * |expected|`;
-    the default tolerances are PyTorch's for the dtype. `equal_nan` makes nans equal; `check_device`, `check_dtype`,
-    `check_layout` and `check_stride` also compare these properties; `msg` replaces the message.
+    - Both may be tensors, numbers, or containers of them. Elements are close if they differ by at most `atol + rtol *
+      |expected|`.
+    - `rtol`, `atol`: give both or neither; the defaults depend on the type, as in PyTorch (float32: 1.3e-6 and 1e-5).
+    - `equal_nan`: two nans count as equal. `check_device`, `check_dtype`, `check_layout`, `check_stride`: also
+      compare these.
+    - `msg`: a text, or a function of the message, that replaces it. `allow_subclasses=False`: types must be the same.
 
     >>> import mpigrad
     >>> mpigrad.testing.assert_close(mpigrad.ones(2) / 3, mpigrad.full((2,), 1 / 3))

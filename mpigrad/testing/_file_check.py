@@ -21,7 +21,9 @@ class _Check(NamedTuple):
 
 
 class FileCheck:
-    """A list of checks that `run` applies to a text; each continues where the previous one ended.
+    """A list of checks that `run` applies to a text, such as a graph; each continues where the previous one ended.
+
+    Methods that add a check return the object, so that they can be chained.
 
     >>> from mpigrad.testing import FileCheck
     >>> FileCheck().check("aten::mul").check_not("aten::div").check("aten::add").run("aten::mul, then aten::add")
@@ -57,7 +59,7 @@ class FileCheck:
         return self._add("-COUNT", text, count, exactly)
 
     def check_dag(self, text: str) -> FileCheck:
-        """Require that `text` occurs; consecutive `check_dag` strings may occur in any order."""
+        """Require that `text` occurs; consecutive texts of `check_dag` may occur in any order."""
         return self._add("-DAG", text)
 
     def check_regex(self, text: str) -> FileCheck:
@@ -80,9 +82,9 @@ class FileCheck:
         return self._add("-SOURCE-HIGHLIGHTED", text)
 
     def run(self, *texts: Any) -> None:
-        """Apply the checks to a text; RuntimeError with the surrounding text if one fails.
+        """Apply the checks to a text: `run(text)`; a RuntimeError with the surrounding text if one fails.
 
-        `run(checks, text)` reads the checks from lines such as `# CHECK-NEXT: aten::add`.
+        `run(checks, text)` reads the checks from lines of `checks` such as `# CHECK-NEXT: aten::add`.
         """
         if not 1 <= len(texts) <= 2:
             raise TypeError(f"run() takes a text, or checks and a text, but got {len(texts)} arguments")

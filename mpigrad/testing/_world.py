@@ -46,7 +46,7 @@ class World:
         return self.worker(self.next_rank)
 
     def gather(self, value: Any) -> list[Any]:
-        """A list of the values of all ranks, in the order of ranks; all ranks must call it equally often."""
+        """The values that all ranks give, as a list in the order of ranks; all ranks must call it equally often."""
         if self._channel is None or self._verdicts is None:
             return [value]
         self._meetings += 1

@@ -118,9 +118,15 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call `function` without keeping its saved tensors; the backward pass calls it again to recompute them.
+    """Call `function(*args, **kwargs)` without keeping the tensors that its backward pass needs; that pass calls it
+    again to recompute them.
 
-    The keyword arguments are PyTorch's; `use_reentrant` makes no difference here.
+    - `preserve_rng_state`: the second call gets the same random numbers.
+    - `early_stop`: end the second call as soon as all tensors are there.
+    - `determinism_check`: "default" compares shapes, types and devices of the recomputed tensors (a CheckpointError
+      if they differ), "none" nothing.
+    - `context_fn`: returns two context managers, for the first and the second call. `use_reentrant` makes no
+      difference here.
 
     >>> import mpigrad
     >>> from mpigrad.utils.checkpoint import checkpoint
@@ -144,7 +150,11 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Checkpoint a sequence of functions or modules in a number of segments; the last one is run as usual."""
+    """Run a sequence of functions or modules on `input` in `segments` parts, each with `checkpoint` except for the
+    last.
+
+    `functions`: a list, or a `Sequential`. Other arguments are those of `checkpoint`.
+    """
     steps = list(functions.children() if hasattr(functions, "children") else functions)
     size = len(steps) // segments
     for begin in range(0, size * (segments - 1), size) if size else ():

@@ -9,7 +9,8 @@ from .._tensor import Tensor
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule of the memory of a tensor.
+    """A DLPack capsule of the memory of a tensor, which `from_dlpack` of any library turns into its array. It can be
+    used once.
 
     >>> import mpigrad
     >>> from mpigrad.utils.dlpack import from_dlpack

@@ -21,7 +21,9 @@ class SparseLayoutError(NotImplementedError, AttributeError):
 
 
 class SparseArray:
-    """`indices` (sparse dimensions, count) of int64, `values` (count, *dense shape), and the whole `shape`."""
+    """A sparse array: `indices` (sparse dimensions, count) of int64, `values` (count, *dense shape), and the whole
+    `shape`.
+    """
 
     __slots__ = ("indices", "is_coalesced", "shape", "values")
     is_sparse_array = True
@@ -81,7 +83,7 @@ class SparseArray:
         return SparseArray, (self.indices, self.values, self.shape, self.is_coalesced)
 
     def moved(self, move: Callable[[Any], Any]) -> SparseArray:
-        """A copy with both arrays moved by `move`."""
+        """A copy whose indices and values are the results of `move(array)`."""
         return SparseArray(move(self.indices), move(self.values), self.shape, self.is_coalesced)
 
     def copy(self) -> SparseArray:
@@ -237,14 +239,14 @@ def refuse_divisor(divisor: Any) -> None:
 
 
 def with_row(indices: Any, place: int, value: int) -> Any:
-    """Insert a dimension into indices, with the coordinate `value` for all elements."""
+    """Insert a dimension at position `place` into indices, with the coordinate `value` for all elements."""
     xp = array_module(indices)
     row = xp.full((1, indices.shape[1]), value, indices.dtype)
     return xp.concatenate([indices[:place], row, indices[place:]])
 
 
 def flatten(indices: Any, shape: tuple[int, ...]) -> Any:
-    """Convert coordinates to flat indices."""
+    """Convert coordinates (dimensions, count) in an array of this shape to flat indices (count,)."""
     if len(shape) == 1:
         return indices[0]
     xp = array_module(indices)
@@ -255,7 +257,7 @@ def flatten(indices: Any, shape: tuple[int, ...]) -> Any:
 
 
 def unflatten(flat: Any, shape: tuple[int, ...]) -> Any:
-    """Convert flat indices to coordinates."""
+    """Convert flat indices (count,) to coordinates (dimensions, count) in an array of this shape."""
     xp = array_module(flat)
     rows = []
     for length in reversed(shape):
@@ -265,7 +267,9 @@ def unflatten(flat: Any, shape: tuple[int, ...]) -> Any:
 
 
 def joined(a: SparseArray, b: SparseArray) -> SparseArray:
-    """The sum of two sparse arrays: their lists concatenated, or one of them if the other is empty."""
+    """The sum `a + b` of two sparse arrays: their lists of elements concatenated, or one of them if the other is
+    empty.
+    """
     if a.shape != b.shape:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}")
     if a.sparse_dim != b.sparse_dim:
@@ -293,7 +297,7 @@ def _places(a: SparseArray) -> int:
 
 
 def common(a: SparseArray, b: SparseArray) -> SparseArray:
-    """The product of two sparse arrays: only at indices that both have."""
+    """The product `a * b` of two sparse arrays: sparse, at the indices that both have."""
     if a.shape != b.shape or a.sparse_dim != b.sparse_dim:
         raise RuntimeError(
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "
@@ -319,7 +323,7 @@ def _common_of_lists(a: SparseArray, b: SparseArray) -> SparseArray:
 
 
 def dense_at(dense: Any, places: SparseArray) -> Any:
-    """The elements of a dense array (of the same or a broadcast shape) at a sparse array's indices."""
+    """The elements of `dense` (of the same or a broadcast shape) at the indices of the sparse array `places`."""
     if dense.shape != places.shape:
         dense = array_module(dense).broadcast_to(dense, places.shape)
     if places.sparse_dim == 0:

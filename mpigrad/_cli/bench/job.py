@@ -37,7 +37,7 @@ def _calls_by_size(to: str, seconds: float) -> list[dict[str, Any]]:
 
 
 def _each_to_the_next(comm: Any, seconds: float) -> dict[str, Any]:
-    """All workers call their neighbours at the same time."""
+    """Measure, for about `seconds`, calls that all workers make to the next one at the same time."""
     comm.Barrier()
     times = repeat(lambda: rpc.rpc_sync(f"worker{(comm.rank + 1) % comm.size}", cases.nothing), seconds)
     medians = comm.gather(times.median)

@@ -50,7 +50,7 @@ def invalid_combination(function: str, given: Sequence[Any], *accepted: str) -> 
 
 
 def need_tensors(function: str, **arguments: Any) -> None:
-    """Raise a TypeError for arguments that are not tensors; None is allowed for optional ones."""
+    """Raise PyTorch's TypeError for arguments that are not tensors; None is allowed for optional ones."""
     for value in arguments.values():
         if value is not None and not isinstance(value, Tensor):
             refuse_non_tensors(function, **{k: v for k, v in arguments.items() if v is not None})

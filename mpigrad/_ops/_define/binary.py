@@ -26,7 +26,9 @@ OPERANDS = (Tensor, *NUMBERS, np.generic, ndarray)
 
 
 def operand(value: Any) -> Tensor | None:
-    """Convert an operand: tensors unchanged, arrays to tensors; None for other types."""
+    """Convert an operand to what `binary` operators take: tensors and numbers unchanged, arrays to tensors; None for
+    other types.
+    """
     if isinstance(value, Tensor):
         return value
     return wrap(value) if isinstance(value, ndarray) else None
@@ -64,8 +66,10 @@ def as_common(values: Sequence[Any], kind: dtype) -> list[Any]:
 
 
 class Binary:
-    """An operator of two operands, each a tensor or a number. `fast` is the operator as a function; `dunder` is the method behind
-    Python's operator (such as `__add__`), which returns NotImplemented for unknown operands.
+    """An operator of two operands, each a tensor or a number.
+
+    `fast` is the operator as a function; `dunder` is the method behind Python's operator (such as `__add__`), which
+    returns NotImplemented for unknown operands.
     """
 
     __slots__ = ("dunder", "fast", "operator", "refuse_bool", "to_float", "ufunc")
@@ -127,7 +131,7 @@ def _sparse_call(made: Operator, a: Any, b: Any, kw: dict[str, Any], to_float: b
 
 
 def check_shapes(x: Any, y: Any) -> None:
-    """Raise PyTorch's error if the shapes cannot be broadcast."""
+    """Raise PyTorch's error if the shapes of two arrays cannot be broadcast."""
     for back, (m, n) in enumerate(zip(x.shape[::-1], y.shape[::-1]), start=1):
         if m != n and m != 1 and n != 1:
             place = max(x.ndim, y.ndim) - back
@@ -193,9 +197,12 @@ def binary(
     refuse_bool: Callable[[Any, Any], None] | None = None,
     base: type[OpNode] = OpNode,
 ) -> Binary:
-    """Define an operator of two operands. `ufunc` is used by the fast path; `forward`, if given, by the general path, with
-    keywords. `saves` may list inputs only, in order: `((0, 1), (1, 0))` saves each input if the other one needs a gradient.
-    `to_float` as in `common_dtype`; `refuse_bool` raises the error for booleans, if the operator does not take them.
+    """Define an operator of two operands.
+
+    - `ufunc` is used by the fast path; `forward`, if given, by the general path, with keywords.
+    - `saves` may list inputs only, in order: `((0, 1), (1, 0))` saves each input if the other one needs a gradient.
+    - `to_float` as in `common_dtype`; `refuse_bool` raises the error for booleans, if the operator does not take
+      them.
     """
     made = operator(name, forward or ufunc, backward, saves, node=node, broadcasts=True, base=base)
     return Binary(made, ufunc, to_float, refuse_bool)

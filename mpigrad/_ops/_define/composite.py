@@ -20,7 +20,9 @@ from .operator import Operator, operator
 
 
 def composite(name: str, compute: Callable[..., Tensor], inputs: int, *, node: str) -> Operator:
-    """Define an operator of some inputs (tensors, or None) by a function of tensors."""
+    """Define an operator of `inputs` tensors (or Nones) by a function `compute` of tensors; its derivative recomputes
+    the function.
+    """
 
     def forward(*arrays: Any, **kw: Any) -> Any:
         return _unrecorded(lambda: compute(*(None if x is None else wrap(x) for x in arrays), **kw)._array)
@@ -52,7 +54,9 @@ def _constant(F: Any, value: Any) -> Tensor | None:
 
 
 def _fresh(F: Any, value: Any) -> Tensor:
-    """An input of the recomputation, attached to a new node at which its gradient is taken."""
+    """An input of the recomputation: a tensor with the value's elements, attached to a new node at which its gradient
+    is taken.
+    """
     return wrap(value).requires_grad_() if F is RAW else value.clone()
 
 

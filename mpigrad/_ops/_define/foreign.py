@@ -1,5 +1,5 @@
-"""Operands of other libraries. PyTorch's tensor class has the same name as ours, so errors name the library and say how to
-convert.
+"""Operands of other libraries. PyTorch's tensor class has the same name as ours, so errors name the library and how
+to convert.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def of_torch(value: Any) -> bool:
 
 
 def is_torch_module(value: Any) -> bool:
-    """Whether a value is a module of PyTorch, which is not imported for it."""
+    """Whether a value is a module of PyTorch; torch is not imported for it."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.nn.Module)
 

@@ -17,8 +17,10 @@ Fn = TypeVar("Fn", bound=Callable[..., Any])
 
 
 def guarded(fn: Fn) -> Fn:
-    """Run `fn` on the device of its tensors, since CuPy requires arrays of the current device. Tensors of several devices
-    raise an error, as in operators."""
+    """Decorator: run `fn` with the device of its tensors as the current one, which CuPy requires.
+
+    Tensors of several devices raise an error, as in operators.
+    """
     ndarray = np.ndarray
 
     @functools.wraps(fn)

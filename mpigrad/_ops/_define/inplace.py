@@ -81,7 +81,9 @@ def changed(tensor: Tensor, node: Node | None) -> None:
 
 
 def before(tensor: Tensor) -> Tensor:
-    """An alias of the tensor with its `grad_fn` of now, which the in-place change that follows does not affect."""
+    """An alias of the tensor as it is in the graph now; the in-place change that follows does not affect its
+    `grad_fn`.
+    """
     made = wrap(tensor._array)
     made._counter = counter(tensor)
     if MODE.enabled:
@@ -150,5 +152,7 @@ def in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return change(self, lambda old: fn(old, *args, **kwargs))
 
     method.__name__ = method.__qualname__ = fn.__name__ + "_"
-    method.__doc__ = f"In-place version of `{fn.__name__}`."
+    method.__doc__ = (
+        f"`{fn.__name__}` in place: overwrite this tensor with the result, and return it. The arguments are the same."
+    )
     return method

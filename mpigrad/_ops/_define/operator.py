@@ -210,7 +210,7 @@ class Operator:
         return self.finish(inputs, self.forward(*arrays, **kw), kw)
 
     def _call_other(self, inputs: tuple[Tensor | None, ...], arrays: Sequence[Any], kw: dict[str, Any]) -> Any:
-        """A call with arrays that are not all plain NumPy arrays: on a GPU or sparse."""
+        """Call the operator with arrays that are not all plain NumPy arrays: some are on a GPU or sparse."""
         inputs, place = on_one_device(self.name, inputs)
         with on_device(place):
             if any(getattr(array, "is_sparse_array", False) for array in arrays):
@@ -225,7 +225,7 @@ class Operator:
             return self.finish(inputs, self.forward(*arrays, **kw), kw)
 
     def finish(self, inputs: Sequence[Tensor | None], out: Any, kw: dict[str, Any]) -> Any:
-        """Wrap the result of the forward in tensors, and record a node if an input requires grad."""
+        """Wrap the forward's result `out` in tensors, and record a node if an input requires grad."""
         if out.__class__ is tuple:
             return self._finish_many(inputs, out, kw)
         made = wrap(out if out.__class__ is ndarray else as_array(out))
@@ -262,7 +262,7 @@ class Operator:
         return self.many_type
 
     def record(self, inputs: Sequence[Tensor | None], made: Sequence[Tensor], kw: dict[str, Any]) -> OpNode:
-        """Make the node of one call and attach the outputs to it."""
+        """Make the node of a call with these inputs and keyword arguments, and attach the outputs `made` to it."""
         edges: list[Any] = []
         shapes: list[Any] = []
         for each in inputs:
@@ -349,8 +349,9 @@ def refuse_sparse(name: str, tensor: Tensor) -> None:
 
 
 def check_one_device(name: str, arrays: Sequence[Any]) -> device:
-    """The common device of the tensors; raises an error if devices are mixed. Only zero-dimensional CPU tensors may be combined
-    with tensors on a GPU.
+    """The common device of some arrays; raises PyTorch's error if devices are mixed.
+
+    Only zero-dimensional CPU tensors may be combined with tensors on a GPU.
     """
     places: list[device] = []
     for array in arrays:

@@ -53,7 +53,10 @@ def unary(
     )
     public = _fast(made, _general(name, made, to_float, refuse))
     public.__name__ = public.__qualname__ = name
-    public.__doc__ = doc
+    types = "; integers and booleans give the default float type" if to_float else ""
+    public.__doc__ = (
+        f"{doc}\n\nThe result is a new tensor with the shape of `input`{types}. `out`: a tensor to which it is written instead."
+    )
     public.__module__ = "mpigrad"
     OPERATORS[public] = made
     changing = in_place(public)
@@ -64,9 +67,10 @@ def unary(
 
 
 class LightNode(OpNode):
-    """A node of the fast path. It saves one object without a tuple: the input (with its version in `versions`) or the array of
-    the result. An array has no version: the result's version counter is created before its elements can change, and from then on
-    `saved` is a tuple as in other nodes.
+    """A node of the fast path, which saves one object without a tuple: the input, or the array of the result.
+
+    Of the input, `versions` has the version. An array has no version: the result's version counter is created before
+    its elements can change, and from then on `saved` is a tuple as in other nodes.
     """
 
     __slots__ = ()
@@ -104,7 +108,7 @@ class LightNode(OpNode):
 
 
 def _light_node(backward: Callable[..., Any], raw: Callable[[Any, Any], Any] | None) -> type[LightNode]:
-    """A base class of nodes with this derivative, for the fast path."""
+    """A base class of nodes with this derivative (`raw` on real arrays, see `unary`), for the fast path."""
 
     def run(self: Any, F: Any, grad: Any) -> tuple[Any, ...]:
         saved = self.saved
@@ -145,7 +149,7 @@ def as_float(input: Tensor) -> Tensor:
 
 
 def _fast(made: Operator, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The fast path as a closure: dense float tensors on the CPU."""
+    """The public function: a fast path for dense float tensors on the CPU, and `general` for all others."""
     ufunc, node_type, place = made.forward, made.node_type, (*made.places, None)[0]
     no_kw: dict[str, Any] = {}
 

@@ -83,7 +83,7 @@ write_view = operator("write_view", _write, _write_backward, node="CopySlices")
 
 
 def read_view(tensor: Tensor, *, chain: tuple[Step, ...]) -> Tensor:
-    """Apply a chain of view operators to a tensor, differentiably."""
+    """Apply the view operators of `chain` to a tensor, one after the other, so that gradients flow back."""
     return replay(tensor, chain)
 
 

@@ -44,7 +44,12 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor with a copy of `data`: a number, nested lists, a NumPy array.
+    """A new tensor with a copy of `data`: a number, nested lists or tuples, a NumPy array or a tensor.
+
+    - `dtype`: by default that of the data; Python floats give the default float type (float32), ints give int64.
+    - `device`: by default that of the data if it is a tensor, otherwise the default device.
+    - `requires_grad`: record operations on it for gradients. `pin_memory`: in pinned host memory, for fast copies to
+      GPUs.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]])
@@ -67,7 +72,10 @@ def _warn_of_copy() -> None:
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Place = None) -> Tensor:
-    """A tensor of `data` that shares its memory if possible; a matching tensor is returned unchanged.
+    """A tensor of `data` (as for `tensor`) that shares the memory of arrays and tensors if `dtype` and `device` allow
+    it.
+
+    A tensor that has the wanted type and device is returned unchanged.
 
     >>> import mpigrad, numpy
     >>> array = numpy.zeros(2)
@@ -85,7 +93,11 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Place = None) -> Te
 def asarray(
     obj: Any, *, dtype: dtype | None = None, device: Place = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor of `obj`; `copy` True always copies, False never, None only if necessary."""
+    """A tensor of `obj`: a number, nested lists, a tensor, or an object that NumPy converts to an array.
+
+    `copy`: True always copies, False raises a ValueError if a copy is needed, None (default) copies only if
+    necessary. `dtype` and `device` are by default those of `obj`.
+    """
     if isinstance(obj, Tensor):
         found = as_tensor(obj, dtype, device)
         if copy is False and found is not obj:
@@ -107,7 +119,8 @@ def asarray(
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor that shares the array's memory.
+    """A tensor that shares the memory of a NumPy array, with its element type: changes of one are visible in the
+    other.
 
     >>> import mpigrad, numpy
     >>> mpigrad.from_numpy(numpy.array([1.0, 2.0]))
@@ -123,7 +136,10 @@ def scalar_tensor(
     s: Any, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A zero-dimensional tensor of one number, of the default float type."""
+    """A zero-dimensional tensor of the number `s`. `dtype` (by default the default float type), `device` and
+    `requires_grad` are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host
+    memory.
+    """
     kind = dtype or get_default_dtype()
     return tensor(s, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
@@ -147,7 +163,9 @@ def filled(
 
 
 def _nothing(name: str, size: tuple[Any, ...], kind: Any, given: Any, requires_grad: bool) -> Tensor:
-    """A sparse tensor without elements."""
+    """A sparse tensor of shape `size` without stored elements; `kind` and `given` are the arguments `dtype` and
+    `device`.
+    """
     place, found = place_and_type(given, kind)
     shape = tuple(size_from(name, size))
     return new(empty_of_shape(place, shape, len(shape), found.numpy), requires_grad)
@@ -165,7 +183,10 @@ def zeros(
     *size: Any, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Place = None,
     pin_memory: bool = False, requires_grad: bool = False, **names: Any,
 ) -> Tensor:  # fmt: skip
-    """A tensor of zeros.
+    """A tensor of zeros, of the shape `size`: several ints, or one sequence of them.
+
+    `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor; `out` is a
+    tensor to fill instead. `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2, 3)
@@ -182,7 +203,10 @@ def ones(
     *size: Any, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Place = None,
     pin_memory: bool = False, requires_grad: bool = False, **names: Any,
 ) -> Tensor:  # fmt: skip
-    """A tensor of ones.
+    """A tensor of ones, of the shape `size`: several ints, or one sequence of them.
+
+    `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor; `out` is a
+    tensor to fill instead. `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.ones(2, dtype=mpigrad.int64)
@@ -196,7 +220,11 @@ def empty(
     *size: Any, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Place = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None, **names: Any,
 ) -> Tensor:  # fmt: skip
-    """An uninitialised tensor."""
+    """An uninitialised tensor of the shape `size`: several ints, or one sequence of them. Its elements are arbitrary.
+
+    `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor; `out` is a
+    tensor to fill instead. `pin_memory`: in pinned host memory.
+    """
     if layout is sparse_coo:
         return _nothing("empty", _size("empty", size, names.get("size")), dtype, device, requires_grad)
     sizes = _size("empty", size, names.get("size"))
@@ -207,7 +235,10 @@ def full(
     size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
     device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A tensor filled with `fill_value`; without `dtype`, the type of that value decides the element type.
+    """A tensor of the shape `size` (a sequence of ints), filled with the number `fill_value`.
+
+    Without `dtype` the type follows `fill_value`: bool, int64, the default float type or its complex counterpart.
+    `device` and `requires_grad` are those of the new tensor; `out` is a tensor to fill instead.
 
     >>> import mpigrad
     >>> mpigrad.full((2,), 7)
@@ -250,7 +281,9 @@ def zeros_like(
     input: Tensor, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
     memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Zeros with the shape, type and device of `input`."""
+    """A tensor of zeros with the shape of `input`. `dtype` and `device` are by default those of `input`;
+    `requires_grad` (default: False) is that of the new tensor.
+    """
     return _like("zeros_like", 0, input, dtype, device, requires_grad, layout, memory_format, pin_memory)
 
 
@@ -258,7 +291,9 @@ def ones_like(
     input: Tensor, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
     memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Ones with the shape, type and device of `input`."""
+    """A tensor of ones with the shape of `input`. `dtype` and `device` are by default those of `input`;
+    `requires_grad` (default: False) is that of the new tensor.
+    """
     return _like("ones_like", 1, input, dtype, device, requires_grad, None, memory_format, pin_memory)
 
 
@@ -266,7 +301,9 @@ def empty_like(
     input: Tensor, *, dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
     memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """An uninitialised tensor with the shape, type and device of `input`."""
+    """An uninitialised tensor with the shape of `input`. `dtype` and `device` are by default those of `input`;
+    `requires_grad` (default: False) is that of the new tensor.
+    """
     return _like("empty_like", None, input, dtype, device, requires_grad, layout, memory_format, pin_memory)
 
 
@@ -274,7 +311,9 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: dtype | None = None, layout: Any = None, device: Place = None,
     requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A tensor with the shape, type and device of `input`, filled with `fill_value`."""
+    """A tensor with the shape of `input`, filled with the number `fill_value`. `dtype` and `device` are by default
+    those of `input`; `requires_grad` (default: False) is that of the new tensor.
+    """
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     return _like("full_like", value, input, dtype, device, requires_grad, None, memory_format, pin_memory)
 
@@ -283,7 +322,11 @@ def eye(
     n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
     device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A matrix of `n` rows and `m` columns (default: `n`) with ones on the diagonal and zeros elsewhere.
+    """The identity: a matrix of `n` rows and `m` columns (default: `n`) with ones on the diagonal and zeros
+    elsewhere.
+
+    `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor; `out` is a
+    tensor to fill instead. `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.eye(2)
@@ -299,7 +342,12 @@ def eye(
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a tensor."""
+    """Whether `obj` is a tensor of mpigrad.
+
+    >>> import mpigrad
+    >>> mpigrad.is_tensor(mpigrad.ones(1)), mpigrad.is_tensor([1.0])
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 

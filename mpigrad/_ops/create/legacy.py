@@ -67,6 +67,13 @@ class _Typed(type):
         return f"<class 'mpigrad.{cls.__name__}'>"
 
 
+def _doc(kind: Any) -> str:
+    return (
+        f"Legacy: create a tensor of type {kind} on the CPU, from sizes (uninitialised) or from data; `mpigrad.tensor` is "
+        "the present form.\n\n`isinstance(x, ...)` is true for CPU tensors of this type."
+    )
+
+
 BY_TITLE: dict[str, Any] = {}
 for _kind in (*ALL, bfloat16):
     if _kind.name in _TITLES:
@@ -74,7 +81,7 @@ for _kind in (*ALL, bfloat16):
         BY_TITLE[_title] = globals()[_title] = _Typed(
             _title,
             (),
-            {"kind": _kind, "dtype": _kind, "__module__": "mpigrad", "__doc__": f"Constructs tensors of {_kind}."},
+            {"kind": _kind, "dtype": _kind, "__module__": "mpigrad", "__doc__": _doc(_kind)},
         )
 
 

@@ -31,7 +31,9 @@ def _all_sparse(name: str, size: Any) -> tuple[tuple[int, ...], int]:
 @method
 def new_zeros(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False,
               layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Zeros with this tensor's type and device."""
+    """A tensor of zeros of the shape `size`. `dtype` and `device` are by default those of this tensor;
+    `requires_grad` (default: False) is that of the new one.
+    """
     kind, place = _arguments(self, dtype, device)
     if is_sparse_layout(self, layout):
         return new(empty_of_shape(resolve(place), *_all_sparse("new_zeros", size), as_dtype(kind).numpy), requires_grad)
@@ -41,7 +43,9 @@ def new_zeros(self: Tensor, *size: Any, dtype: dtype | None = None, device: Plac
 @method
 def new_ones(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False,
              layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Ones with this tensor's type and device."""
+    """A tensor of ones of the shape `size`. `dtype` and `device` are by default those of this tensor; `requires_grad`
+    (default: False) is that of the new one.
+    """
     kind, place = _arguments(self, dtype, device)
     return filled("new_ones", 1, size, None, kind, place, requires_grad)
 
@@ -49,7 +53,9 @@ def new_ones(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place
 @method
 def new_empty(self: Tensor, *size: Any, dtype: dtype | None = None, device: Place = None, requires_grad: bool = False,
               layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """An uninitialised tensor with this tensor's type and device."""
+    """An uninitialised tensor of the shape `size`. `dtype` and `device` are by default those of this tensor;
+    `requires_grad` (default: False) is that of the new one.
+    """
     kind, place = _arguments(self, dtype, device)
     if is_sparse_layout(self, layout):
         return new(empty_of_shape(resolve(place), *_all_sparse("new_empty", size), as_dtype(kind).numpy), requires_grad)
@@ -59,7 +65,9 @@ def new_empty(self: Tensor, *size: Any, dtype: dtype | None = None, device: Plac
 @method
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: dtype | None = None, device: Place = None,
              requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """A tensor filled with one value, with this tensor's type and device."""
+    """A tensor of the shape `size`, filled with the number `fill_value`. `dtype` and `device` are by default those of
+    this tensor; `requires_grad` (default: False) is that of the new one.
+    """
     kind, place = _arguments(self, dtype, device)
     return filled("new_full", fill_value, (tuple(size),), None, kind, place, requires_grad)
 
@@ -75,7 +83,9 @@ def new_tensor(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor with a copy of `data`, with this tensor's type and device."""
+    """A tensor with a copy of `data` (as for `mpigrad.tensor`). `dtype` and `device` are by default those of this
+    tensor; `requires_grad` (default: False) is that of the new one.
+    """
     kind, place = _arguments(self, dtype, device)
     return tensor(data, dtype=kind, device=place, requires_grad=requires_grad)
 

@@ -25,7 +25,7 @@ Source = Generator | None
 
 
 def drawn(source: Generator, how: str, shape: tuple[int, ...], kind: np.dtype) -> Any:
-    """An array of numbers from one of the generator's distributions."""
+    """An array of random numbers of this shape and type; `how` is a method of Generator, such as "uniform"."""
     count = 1
     for length in shape:
         count *= length
@@ -42,7 +42,7 @@ def drawn(source: Generator, how: str, shape: tuple[int, ...], kind: np.dtype) -
 
 
 def _source(given: Source, place: Device) -> Generator:
-    """The given generator, which must have the right device type, or the default one of the device."""
+    """The generator to use: `given`, which must have the device type of `place`, or the default one of `place`."""
     if given is None:
         return default_for(place)
     found = generator_for(given, None)
@@ -71,7 +71,12 @@ def rand(
     *size: Any, generator: Source = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
     device: Place = None, requires_grad: bool = False, pin_memory: bool = False, **names: Any,
 ) -> Tensor:  # fmt: skip
-    """Random numbers, uniformly distributed in [0, 1).
+    """A tensor of random numbers, uniformly distributed in [0, 1), of the shape `size`: several ints, or one sequence
+    of them.
+
+    `generator`: the source of random numbers, by default that of the device. `dtype` (by default the default float
+    type), `device` and `requires_grad` are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`:
+    in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.rand(2, 3).shape
@@ -85,7 +90,12 @@ def randn(
     *size: Any, generator: Source = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
     device: Place = None, requires_grad: bool = False, pin_memory: bool = False, **names: Any,
 ) -> Tensor:  # fmt: skip
-    """Numbers of the normal distribution with mean 0 and variance 1.
+    """A tensor of random numbers of the standard normal distribution, of the shape `size`: several ints, or one
+    sequence of them.
+
+    `generator`: the source of random numbers, by default that of the device. `dtype` (by default the default float
+    type), `device` and `requires_grad` are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`:
+    in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.randn(2, 3).shape
@@ -100,7 +110,11 @@ def randint(
     dtype: dtype | None = None, layout: Any = None, device: Place = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Random integers, uniformly distributed in [low, high): `randint(high, size)` or `randint(low, high, size)`.
+    """A tensor of random integers, uniformly distributed in [low, high): `randint(high, size)` or `randint(low, high,
+    size)`.
+
+    `dtype` is int64 by default; `size` is a sequence of ints. `generator`: the source of random numbers, by default
+    that of the device. `device`, `requires_grad`, `out`: as for `rand`.
 
     >>> import mpigrad
     >>> mpigrad.randint(3, 4, (2,))
@@ -122,7 +136,7 @@ def randint(
 
 
 def integers(source: Generator, shape: tuple[int, ...], low: int, high: int, kind: np.dtype) -> Any:
-    """An array of random integers in [low, high)."""
+    """An array of random integers in [low, high), of this shape and element type."""
     count = 1
     for length in shape:
         count *= length
@@ -151,7 +165,10 @@ def randperm(
     n: int, *, generator: Source = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
     device: Place = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The integers from 0 to n - 1 in random order.
+    """The integers from 0 to n - 1 in random order: a vector, by default of type int64.
+
+    `generator`: the source of random numbers, by default that of the device. `device`, `requires_grad`, `out`: as for
+    `rand`.
 
     >>> import mpigrad
     >>> sorted(mpigrad.randperm(4).tolist())
@@ -175,7 +192,10 @@ def _like(input: Tensor, kind: Any, place: Any) -> tuple[Any, dict[str, Any]]:
 def rand_like(input: Tensor, *, generator: Source = None, dtype: dtype | None = None, layout: Any = None,
               device: Place = None, requires_grad: bool = False, memory_format: Any = None,
               pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """`rand` with the shape, type and device of `input`."""
+    """Random numbers, uniformly distributed in [0, 1), with the shape of `input`. `dtype` and `device` are by default
+    those of `input`; `requires_grad` (default: False) is that of the new tensor. `generator`: the source of random
+    numbers, by default that of the device.
+    """
     shape, kw = _like(input, dtype, device)
     return rand(shape, generator=generator, requires_grad=requires_grad, **kw)
 
@@ -183,7 +203,10 @@ def rand_like(input: Tensor, *, generator: Source = None, dtype: dtype | None = 
 def randn_like(input: Tensor, *, generator: Source = None, dtype: dtype | None = None, layout: Any = None,
                device: Place = None, requires_grad: bool = False, memory_format: Any = None,
               pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """`randn` with the shape, type and device of `input`."""
+    """Random numbers of the standard normal distribution, with the shape of `input`. `dtype` and `device` are by
+    default those of `input`; `requires_grad` (default: False) is that of the new tensor. `generator`: the source of
+    random numbers, by default that of the device.
+    """
     shape, kw = _like(input, dtype, device)
     return randn(shape, generator=generator, requires_grad=requires_grad, **kw)
 
@@ -192,7 +215,10 @@ def randint_like(input: Tensor, low: Any, high: Any = None, *, generator: Source
                  layout: Any = None, device: Place = None, requires_grad: bool = False,
                  memory_format: Any = None,
               pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """`randint` with the shape, type and device of `input`."""
+    """Random integers from [low, high), with the shape of `input`: `randint_like(x, high)` or `randint_like(x, low,
+    high)`. `dtype` and `device` are by default those of `input`; `requires_grad` (default: False) is that of the new
+    tensor. `generator`: the source of random numbers, by default that of the device.
+    """
     shape, kw = _like(input, dtype, device)
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, shape, generator=generator, requires_grad=requires_grad, **kw)
@@ -202,8 +228,10 @@ def randint_like(input: Tensor, low: Any, high: Any = None, *, generator: Source
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Source = None, out: Tensor | None = None,
            dtype: dtype | None = None, layout: Any = None, device: Place = None, pin_memory: bool = False,
            requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Random numbers of normal distributions. `mean` and `std` are tensors, one element for each result, or numbers together with
-    a `size`.
+    """Random numbers of normal distributions with the given means and standard deviations.
+
+    `mean` and `std` are tensors with an element for each result, or numbers; if both are numbers, `size` is the shape
+    of the result. `generator`: the source of random numbers, by default that of the device.
 
     >>> import mpigrad
     >>> mpigrad.normal(mpigrad.zeros(3), 1.0).shape
@@ -239,7 +267,11 @@ BERNOULLI = operator("bernoulli", _bernoulli, lambda F, node, g: g * 0)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Source = None, out: Tensor | None = None) -> Tensor:
-    """Random zeros and ones: each element of `input` is the probability of a one; with `p`, all probabilities are `p`.
+    """Random zeros and ones, of the shape and type of `input`.
+
+    Each element of `input` is the probability of a one, between 0 and 1 (others raise a RuntimeError); with `p`, all
+    probabilities are `p`. `generator`: the source of random numbers, by default that of the device. `out`: a tensor
+    to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.bernoulli(mpigrad.ones(3))
@@ -258,7 +290,12 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Source = None
 @guarded
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Source = None,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """`num_samples` random indices for each row of `input`; the probability of an index is proportional to the row's element.
+    """Draw `num_samples` random indices for each row of `input`; the probability of an index is proportional to the
+    row's element.
+
+    `input` is (rows, classes) or (classes,), with weights that need not add up to 1; the result is int64, (rows,
+    num_samples) or (num_samples,). `replacement`: an index may be drawn several times. `generator`: the source of
+    random numbers, by default that of the device. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.multinomial(mpigrad.tensor([0.0, 1.0]), 2, replacement=True)

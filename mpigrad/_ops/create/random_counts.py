@@ -37,7 +37,8 @@ POISSON = operator("poisson", _poisson, lambda F, node, g: g * 0)
 
 
 def poisson(input: Tensor, generator: Source = None) -> Tensor:
-    """Random counts of Poisson distributions whose means are the elements of `input`.
+    """Random counts of Poisson distributions whose means are the elements of `input`, with its shape and type.
+    `generator`: the source of random numbers, by default that of the device.
 
     >>> import mpigrad
     >>> mpigrad.poisson(mpigrad.zeros(3))
@@ -51,8 +52,10 @@ def poisson(input: Tensor, generator: Source = None) -> Tensor:
 
 @guarded
 def binomial(count: Tensor, prob: Tensor, generator: Source = None) -> Tensor:
-    """Random counts of binomial distributions: how many of `count` trials succeed, each with probability `prob`. Not
-    differentiable.
+    """Random counts: how many of `count` trials succeed, each with probability `prob`. Both are tensors of floats of
+    one shape.
+
+    Not differentiable. `generator`: the source of random numbers, by default that of the device.
 
     >>> import mpigrad
     >>> mpigrad.binomial(mpigrad.tensor([5.0]), mpigrad.tensor([1.0]))

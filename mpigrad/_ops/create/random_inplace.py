@@ -1,4 +1,7 @@
-"""Filling a tensor with random numbers, in place: uniform_, normal_, random_ and others."""
+"""Filling a tensor with random numbers, in place: uniform_, normal_, random_ and others.
+
+All take `generator`, the source of random numbers (by default that of the device), and return the tensor.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,9 @@ def _standard(self: Tensor, how: str, generator: Source) -> Any:
 @method
 @guarded
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Source = None, **names: Any) -> Tensor:
-    """Fill with random numbers, uniformly distributed in [from, to)."""
+    """Fill this tensor with random numbers, uniformly distributed in [from, to), and return it. `generator`: the
+    source of random numbers, by default that of the device.
+    """
     low = names.pop("from", from_)
     _need_float(self, "check_uniform_bounds")
     if low > to:
@@ -45,7 +50,9 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: So
 @method
 @guarded
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Source = None) -> Tensor:
-    """Fill with numbers of a normal distribution."""
+    """Fill this tensor with numbers of the normal distribution with these parameters, and return it. `generator`: the
+    source of random numbers, by default that of the device.
+    """
     _need_float(self, "normal_kernel_cpu")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -61,7 +68,9 @@ def _array(values: Any) -> Any:
 @method
 @guarded
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Source = None) -> Tensor:
-    """Fill with numbers whose logarithms are normally distributed."""
+    """Fill this tensor with numbers whose logarithms have the normal distribution with `mean` and `std`, and return
+    it. `generator`: the source of random numbers, by default that of the device.
+    """
     _need_float(self, "log_normal")
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
@@ -73,7 +82,9 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 @method
 @guarded
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Source = None) -> Tensor:
-    """Fill with numbers of an exponential distribution."""
+    """Fill this tensor with numbers of the exponential distribution with rate `lambd` (mean 1 / lambd), and return
+    it. `generator`: the source of random numbers, by default that of the device.
+    """
     _need_float(self, "exponential")
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
@@ -84,7 +95,9 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Source = None) 
 @method
 @guarded
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Source = None) -> Tensor:
-    """Fill with numbers of a Cauchy distribution."""
+    """Fill this tensor with numbers of the Cauchy distribution around `median` with scale `sigma`, and return it.
+    `generator`: the source of random numbers, by default that of the device.
+    """
     _need_float(self, "cauchy")
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
@@ -95,7 +108,9 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 @method
 @guarded
 def geometric_(self: Tensor, p: float, *, generator: Source = None) -> Tensor:
-    """Fill with the numbers of trials until the first success of probability `p`."""
+    """Fill this tensor with the numbers (from 1) of trials until the first success, of probability `p`, and return
+    it. `generator`: the source of random numbers, by default that of the device.
+    """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     source = generator_for(generator, self._array)
@@ -106,7 +121,9 @@ def geometric_(self: Tensor, p: float, *, generator: Source = None) -> Tensor:
 @method
 @guarded
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Source = None) -> Tensor:
-    """Fill with ones with probability `p` (a number or a tensor), zeros otherwise."""
+    """Fill this tensor with ones with probability `p` (a number, or a tensor with one for each element), otherwise
+    zeros, and return it. `generator`: the source of random numbers, by default that of the device.
+    """
     chance = p._array if isinstance(p, Tensor) else p
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
@@ -118,7 +135,12 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Source = None) -> Tenso
 @method
 @guarded
 def random_(self: Tensor, from_: Any = None, to: Any = None, *, generator: Source = None, **names: Any) -> Tensor:
-    """Fill with random integers: from [from, to), from [0, to), or from the whole range of the type."""
+    """Fill this tensor with random integers and return it: `random_(from, to)` from [from, to), `random_(to)` from
+    [0, to).
+
+    Without arguments, from 0 to the largest number of an integer type, or to the largest integer up to which a
+    floating-point type has all. `generator`: the source of random numbers, by default that of the device.
+    """
     low = names.pop("from", from_)
     if to is None and low is not None:
         low, to = 0, low

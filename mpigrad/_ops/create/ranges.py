@@ -25,7 +25,10 @@ def arange(
     start: Any = _MISSING, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | None = None,
     layout: Any = None, device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The numbers from `start` up to, not including, `end`.
+    """The numbers from `start` (default 0) in steps of `step` up to, not including, `end`: a vector.
+
+    The type is int64 if all arguments are ints, otherwise the default float type, unless `dtype` is given. `device`,
+    `requires_grad`, `out`: as for `zeros`.
 
     >>> import mpigrad
     >>> mpigrad.arange(3)
@@ -94,7 +97,10 @@ def linspace(
     start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None,
     device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """`steps` numbers at equal distances, from `start` to `end`, both included.
+    """A vector of `steps` numbers at equal distances from `start` to `end`, both included.
+
+    `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor; `out` is a
+    tensor to fill instead. `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.linspace(0, 1, 5)
@@ -107,7 +113,10 @@ def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None,
     layout: Any = None, device: Place = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """`base ** linspace(start, end, steps)`.
+    """A vector of `steps` numbers base ** x, with x at equal distances from `start` to `end`, both included.
+
+    `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor; `out` is a
+    tensor to fill instead. `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.logspace(0, 2, 3)
@@ -133,7 +142,10 @@ def _spread(start: Any, end: Any, steps: int, wanted: Any, device: Place, then: 
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
-    """The element type of the result of an operation on both arguments.
+    """The element type of the result of an operation on both arguments, which are tensors or numbers.
+
+    Tensors with dimensions count more than zero-dimensional ones, and those more than Python numbers: a number
+    decides only the kind (integer, float or complex).
 
     >>> import mpigrad
     >>> mpigrad.result_type(mpigrad.ones(2, dtype=mpigrad.int64), 1.5)

@@ -20,6 +20,6 @@ def empty_sparse(place: Any, like: Any, kind: np.dtype) -> SparseArray:
 
 
 def empty_of_shape(place: Any, shape: tuple[int, ...], sparse_dim: int, kind: np.dtype) -> SparseArray:
-    """A sparse array without stored elements, of a shape whose first dimensions are sparse."""
+    """A sparse array of this shape without stored elements; its first `sparse_dim` dimensions are sparse."""
     indices = build(place, "empty", (sparse_dim, 0), np.dtype(np.int64))
     return SparseArray(indices, build(place, "empty", (0, *shape[sparse_dim:]), kind), shape, True)

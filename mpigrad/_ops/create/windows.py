@@ -1,4 +1,9 @@
-"""Window functions of signal processing."""
+"""Window functions of signal processing: vectors by which a piece of a signal is multiplied before a Fourier
+transform.
+
+`periodic` (default) gives one period of a periodic function, for transforms; False gives a window whose first and
+last element are equal, for filters.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +43,10 @@ def _cosines(*factors: float) -> _Shape:
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: dtype | None = None, layout: Any = None,
                 device: Place = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """One period of a raised cosine.
+    """The Hann window, one period of a raised cosine: a vector of `window_length` elements.
+
+    `periodic=False`: a symmetric window. `dtype` (by default the default float type), `device` and `requires_grad`
+    are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.hann_window(4)
@@ -50,7 +58,11 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: dtype | Non
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
                    dtype: dtype | None = None, layout: Any = None, device: Place = None, pin_memory: bool = False,
                    requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """A raised cosine that does not reach zero at its ends.
+    """The Hamming window alpha - beta * cos(2 pi k / n), which does not reach zero at its ends: a vector of
+    `window_length` elements.
+
+    `periodic=False`: a symmetric window. `dtype` (by default the default float type), `device` and `requires_grad`
+    are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.hamming_window(4)
@@ -61,7 +73,11 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
 
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: dtype | None = None, layout: Any = None,
                     device: Place = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """A sum of three cosine terms, with little spectral leakage.
+    """The Blackman window, a sum of three cosine terms with little spectral leakage: a vector of `window_length`
+    elements.
+
+    `periodic=False`: a symmetric window. `dtype` (by default the default float type), `device` and `requires_grad`
+    are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.blackman_window(4).round(decimals=2).abs()
@@ -73,7 +89,10 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: dtype |
 
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: dtype | None = None, layout: Any = None,
                     device: Place = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """A triangular window.
+    """The triangular window: a vector of `window_length` elements. `periodic=False`: a symmetric window.
+
+    `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor; `out` is a
+    tensor to fill instead. `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.bartlett_window(4)
@@ -89,7 +108,11 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: dtype |
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: dtype | None = None,
                   layout: Any = None, device: Place = None, pin_memory: bool = False,
                   requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """A window of Bessel functions; a larger `beta` means less spectral leakage and less resolution.
+    """The Kaiser window: a vector of `window_length` elements; a larger `beta` means less spectral leakage and less
+    resolution.
+
+    `periodic=False`: a symmetric window. `dtype` (by default the default float type), `device` and `requires_grad`
+    are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.kaiser_window(3, beta=0.0)

@@ -190,7 +190,7 @@ conj_recorded = operator("conj_of_complex", np.conj, lambda F, node, g: F.conj(g
 
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is returned unchanged."""
+    """The complex conjugate of each element; a real tensor is returned unchanged."""
     return conj_recorded(input) if input._array.dtype.kind == "c" else input
 
 
@@ -198,7 +198,8 @@ add_to_both("conj", _conj, conj)
 
 
 def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
-    """`input + alpha * other`.
+    """`input + alpha * other`, element by element. `other` is a tensor, broadcast with `input`, or a number. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.add(mpigrad.tensor([1.0, 2.0]), 10.0, alpha=2)
@@ -210,7 +211,8 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None)
 
 
 def sub(input: Tensor, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
-    """`input - alpha * other`.
+    """`input - alpha * other`, element by element. `other` is a tensor, broadcast with `input`, or a number. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.sub(mpigrad.tensor([1.0, 2.0]), 10.0)
@@ -237,7 +239,8 @@ def _with_alpha(op: Binary, input: Any, other: Any, alpha: Any) -> Tensor:
 
 
 def mul(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """`input * other`, element by element.
+    """`input * other`, element by element. `other` is a tensor, broadcast with `input`, or a number. `out`: a tensor
+    to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.mul(mpigrad.tensor([1.0, 2.0]), 3.0)
@@ -247,7 +250,10 @@ def mul(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
-    """`input / other`; with `rounding_mode` "trunc" or "floor", rounded towards zero or down.
+    """`input / other`, element by element; integers give the default float type. `other` is a tensor or a number.
+
+    `rounding_mode`: "trunc" rounds the result towards zero, "floor" down; integers then stay integers. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.div(mpigrad.tensor([-7.0, 7.0]), 2, rounding_mode="floor")
@@ -259,7 +265,7 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Ten
 
 
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """`other - alpha * input`."""
+    """`other - alpha * input`, element by element; `other` is a tensor or a number."""
     if isinstance(other, np.generic):
         other = other.item()
     if not isinstance(other, NUMBERS):
@@ -343,7 +349,9 @@ def _in_place(fn: Any, op: Binary, name: str) -> Any:
         return self
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"In-place version of `{fn.__name__}`."
+    call.__doc__ = (
+        f"`{fn.__name__}` in place: overwrite this tensor with the result, and return it. The arguments are the same."
+    )
     return call
 
 
@@ -358,12 +366,14 @@ subtract, multiply, divide = sub, mul, div
 
 
 def true_divide(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """`input / other`; another name of `div`."""
+    """`input / other`, element by element: `div` without rounding mode. `out`: a tensor to which the result is
+    written.
+    """
     return div(input, other, out=out)
 
 
 def positive(input: Tensor) -> Tensor:
-    """The tensor itself; raises an error for booleans, as in PyTorch."""
+    """The tensor itself, as Python's `+x`; booleans raise a RuntimeError."""
     if input._array.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input

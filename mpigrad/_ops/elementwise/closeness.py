@@ -17,7 +17,7 @@ from .._define.operator import check_one_device, refuse_sparse
 
 @guarded
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape and the same elements.
+    """Whether two tensors have the same shape and the same elements: a Python bool.
 
     >>> import mpigrad
     >>> mpigrad.equal(mpigrad.ones(2), mpigrad.ones(2))
@@ -46,7 +46,9 @@ def _equal_sparse(a: Any, b: Any) -> bool:
 
 @guarded
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether elements differ by at most `atol + rtol * |other|`.
+    """Whether elements differ by at most `atol + rtol * |other|`: a tensor of bools.
+
+    `equal_nan`: two nans count as equal. Both tensors must have the same type.
 
     >>> import mpigrad
     >>> mpigrad.isclose(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([1.000001, 2.1]))
@@ -80,7 +82,7 @@ def _within(x: np.ndarray, y: np.ndarray, rtol: float, atol: float) -> np.ndarra
 
 @guarded
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements of two tensors are close, in the sense of `isclose`.
+    """Whether all elements of two tensors are close: a Python bool. The arguments are those of `isclose`.
 
     >>> import mpigrad
     >>> mpigrad.allclose(mpigrad.tensor([1.0]), mpigrad.tensor([1.0000001]))

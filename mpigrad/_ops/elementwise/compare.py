@@ -100,7 +100,10 @@ def two(name: str, forward: Forward, doc: str, refuse: Callable[[str, Any], None
         return deliver(general(input, other), out)
 
     public.__name__ = public.__qualname__ = name
-    public.__doc__, public.__module__ = doc, "mpigrad"
+    public.__doc__ = (
+        f"{doc}\n\n`other` is a tensor, broadcast with `input`, or a number. `out`: a tensor to which the result is written."
+    )
+    public.__module__ = "mpigrad"
     method(public)
     method(in_place(public), name + "_")
     return public, quick
@@ -122,15 +125,21 @@ def _refuse_shifts(name: str, x: Any) -> None:
         raise NotImplementedError(f"\"{short}_cpu\" not implemented for '{title(x)}'")
 
 
-eq, _eq = two("eq", np.equal, "Whether elements are equal.")
-ne, _ne = two("ne", np.not_equal, "Whether elements differ.")
-lt, _lt = two("lt", np.less, "Whether elements of `input` are less than those of `other`.", _refuse_complex)
+eq, _eq = two("eq", np.equal, "Whether elements are equal: a tensor of bools.")
+ne, _ne = two("ne", np.not_equal, "Whether elements differ: a tensor of bools.")
+lt, _lt = two("lt", np.less, "Whether elements of `input` are less than those of `other`: a tensor of bools.", _refuse_complex)
 le, _le = two(
-    "le", np.less_equal, "Whether elements of `input` are not greater than those of `other`.", _refuse_complex
+    "le", np.less_equal,
+    "Whether elements of `input` are less than or equal to those of `other`: a tensor of bools.",
+    _refuse_complex
 )
-gt, _gt = two("gt", np.greater, "Whether elements of `input` are greater than those of `other`.", _refuse_complex)
+gt, _gt = two(
+    "gt", np.greater, "Whether elements of `input` are greater than those of `other`: a tensor of bools.", _refuse_complex
+)
 ge, _ge = two(
-    "ge", np.greater_equal, "Whether elements of `input` are not less than those of `other`.", _refuse_complex
+    "ge", np.greater_equal,
+    "Whether elements of `input` are greater than or equal to those of `other`: a tensor of bools.",
+    _refuse_complex
 )
 for _name, _fn in (
     ("__eq__", _eq),
@@ -145,17 +154,31 @@ less, less_equal, greater, greater_equal, not_equal = lt, le, gt, ge, ne
 for _name, _fn in (("less", lt), ("less_equal", le), ("greater", gt), ("greater_equal", ge), ("not_equal", ne)):
     method(_fn, _name)
 
-logical_and, _ = two("logical_and", np.logical_and, "Whether both elements are nonzero.")
-logical_or, _ = two("logical_or", np.logical_or, "Whether at least one of the elements is nonzero.")
-logical_xor, _ = two("logical_xor", np.logical_xor, "Whether exactly one of the elements is nonzero.")
-bitwise_and, _and = two("bitwise_and", np.bitwise_and, "The bits that both elements have.", _refuse_floats)
-bitwise_or, _or = two("bitwise_or", np.bitwise_or, "The bits that at least one of the elements has.", _refuse_floats)
-bitwise_xor, _xor = two("bitwise_xor", np.bitwise_xor, "The bits that exactly one of the elements has.", _refuse_floats)
+logical_and, _ = two("logical_and", np.logical_and, "Whether both elements are nonzero: a tensor of bools.")
+logical_or, _ = two("logical_or", np.logical_or, "Whether at least one of the two elements is nonzero: a tensor of bools.")
+logical_xor, _ = two("logical_xor", np.logical_xor, "Whether exactly one of the two elements is nonzero: a tensor of bools.")
+bitwise_and, _and = two(
+    "bitwise_and", np.bitwise_and, "The bits that both elements have (and), of integers or booleans.", _refuse_floats
+)
+bitwise_or, _or = two(
+    "bitwise_or", np.bitwise_or,
+    "The bits that at least one of the two elements has (or), of integers or booleans.",
+    _refuse_floats
+)
+bitwise_xor, _xor = two(
+    "bitwise_xor", np.bitwise_xor,
+    "The bits that exactly one of the two elements has (exclusive or), of integers or booleans.",
+    _refuse_floats
+)
 bitwise_left_shift, _lshift = two(
-    "bitwise_left_shift", np.left_shift, "The bits of `input` moved up by `other`.", _refuse_shifts
+    "bitwise_left_shift", np.left_shift,
+    "The bits of `input` shifted left by `other`: input * 2 ** other, of integers.",
+    _refuse_shifts
 )
 bitwise_right_shift, _rshift = two(
-    "bitwise_right_shift", np.right_shift, "The bits of `input` moved down by `other`.", _refuse_shifts
+    "bitwise_right_shift", np.right_shift,
+    "The bits of `input` shifted right by `other`: input / 2 ** other rounded down, of integers.",
+    _refuse_shifts
 )
 
 
@@ -191,7 +214,8 @@ def one(name: str, forward: Forward, doc: str, of_zero: bool = True) -> Any:
             return deliver(plain(forward(input._array)), out)
 
     public.__name__ = public.__qualname__ = name
-    public.__doc__, public.__module__ = doc, "mpigrad"
+    public.__doc__ = f"{doc}\n\n`out`: a tensor to which the result is written."
+    public.__module__ = "mpigrad"
     method(public)
     add_to_both(name, forward, public)
     return public
@@ -208,17 +232,23 @@ def _for_floats(ufunc: Any, otherwise: bool) -> Forward:
     return lambda x: ufunc(x) if x.dtype.kind in "fcV" else ~(x != x) if otherwise else x != x
 
 
-logical_not = one("logical_not", np.logical_not, "Whether elements are zero.")
-bitwise_not = one("bitwise_not", _bitwise_not, "Every bit turned over.")
-isnan = one("isnan", _for_floats(np.isnan, False), "Whether elements are nan.", of_zero=False)
-isinf = one("isinf", _for_floats(np.isinf, False), "Whether elements are infinite.", of_zero=False)
-isfinite = one("isfinite", _for_floats(np.isfinite, True), "Whether elements are neither infinite nor nan.")
-isposinf = one("isposinf", _for_floats(lambda x: x == np.inf, False), "Whether elements are inf.", of_zero=False)
-isneginf = one("isneginf", _for_floats(lambda x: x == -np.inf, False), "Whether elements are -inf.", of_zero=False)
-signbit = one(
-    "signbit", lambda x: np.signbit(x) if x.dtype.kind in "fV" else x < 0, "Whether elements have a minus sign.", of_zero=False
+logical_not = one("logical_not", np.logical_not, "Whether elements are zero: a tensor of bools.")
+bitwise_not = one("bitwise_not", _bitwise_not, "Every bit inverted, of integers; logical not of booleans.")
+isnan = one("isnan", _for_floats(np.isnan, False), "Whether elements are nan: a tensor of bools.", of_zero=False)
+isinf = one("isinf", _for_floats(np.isinf, False), "Whether elements are infinite: a tensor of bools.", of_zero=False)
+isfinite = one("isfinite", _for_floats(np.isfinite, True), "Whether elements are neither infinite nor nan: a tensor of bools.")
+isposinf = one(
+    "isposinf", _for_floats(lambda x: x == np.inf, False), "Whether elements are inf: a tensor of bools.", of_zero=False
 )
-isreal = one("isreal", lambda x: x.imag == 0, "Whether elements have no imaginary part.")
+isneginf = one(
+    "isneginf", _for_floats(lambda x: x == -np.inf, False), "Whether elements are -inf: a tensor of bools.", of_zero=False
+)
+signbit = one(
+    "signbit", lambda x: np.signbit(x) if x.dtype.kind in "fV" else x < 0,
+    "Whether elements have a minus sign (also -0.0): a tensor of bools.",
+    of_zero=False
+)
+isreal = one("isreal", lambda x: x.imag == 0, "Whether the imaginary part of elements is zero: a tensor of bools.")
 method(bitwise_not, "__invert__")
 method(in_place(logical_not), "logical_not_")
 method(in_place(bitwise_not), "bitwise_not_")

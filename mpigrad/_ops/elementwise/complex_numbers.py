@@ -69,7 +69,8 @@ ANGLE = operator("angle", lambda x: array_module(x).angle(x).astype(x.real.dtype
 
 
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex numbers from their real and imaginary parts.
+    """A complex tensor from real and imaginary parts: two tensors of one floating-point type. `out`: a tensor to
+    which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.complex(mpigrad.tensor([1.0]), mpigrad.tensor([2.0]))
@@ -89,7 +90,8 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex numbers from their absolute values and angles.
+    """A complex tensor from absolute values and angles (in radians): two tensors of one floating-point type. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.polar(mpigrad.tensor([2.0]), mpigrad.tensor([0.0]))
@@ -109,24 +111,26 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def real(input: Tensor) -> Tensor:
-    """The real parts, as a view; a real tensor is returned unchanged."""
+    """The real parts of a complex tensor, as a view; a real tensor is returned unchanged."""
     return REAL(input) if input._array.dtype.kind == "c" else input
 
 
 def imag(input: Tensor) -> Tensor:
-    """The imaginary parts, as a view."""
+    """The imaginary parts of a complex tensor, as a view; a real tensor raises a RuntimeError."""
     if input._array.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return IMAG(input)
 
 
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of each element in the complex plane: 0 or pi for real ones."""
+    """The angle of each element in the complex plane, in radians: 0 or pi for real ones. `out`: a tensor to which the
+    result is written.
+    """
     return deliver(ANGLE(as_float(input)), out)
 
 
 def view_as_real(input: Tensor) -> Tensor:
-    """Complex numbers as pairs of real ones, in the same memory.
+    """A complex tensor as pairs of real numbers in a new last dimension of length 2; a view of the same memory.
 
     >>> import mpigrad
     >>> mpigrad.view_as_real(mpigrad.tensor([1 + 2j]))
@@ -138,7 +142,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 def view_as_complex(input: Tensor) -> Tensor:
-    """Pairs of real numbers as complex ones, in the same memory.
+    """Pairs of real numbers as complex ones; a view of the same memory. The last dimension must have length 2.
 
     >>> import mpigrad
     >>> mpigrad.view_as_complex(mpigrad.tensor([[1.0, 2.0]]))

@@ -106,7 +106,7 @@ absolute = abs
 method(abs, "__abs__")
 sign = unary("sign", _sign, lambda F, node, g: g * 0, refuse=refuse_complex(
     "Unlike NumPy, mpigrad.sign is not intended to support complex numbers. Please use mpigrad.sgn instead."),
-    doc="-1, 0 or 1: the sign of each element.")  # fmt: skip
+    doc="The sign of each element: -1, 0 or 1.")  # fmt: skip
 exp = unary(
     "exp",
     np.exp,
@@ -119,7 +119,7 @@ exp = unary(
 exp2 = unary("exp2", np.exp2, lambda F, node, g, y: g * F.conj(y) * LN2, saves="result", to_float=True,
              doc="2 to the power of each element.")  # fmt: skip
 expm1 = unary("expm1", np.expm1, lambda F, node, g, y: g * (F.conj(y) + 1), saves="result", to_float=True,
-              doc="exp(x) - 1, exact for small x.")  # fmt: skip
+              doc="exp(x) - 1 for each element x, exact for small x.")  # fmt: skip
 log = unary(
     "log",
     np.log,
@@ -134,7 +134,7 @@ log2 = unary("log2", np.log2, lambda F, node, g, x: g / (F.conj(x) * LN2), saves
 log10 = unary("log10", np.log10, lambda F, node, g, x: g / (F.conj(x) * LN10), saves="input", to_float=True,
               doc="The logarithm to base 10 of each element.")  # fmt: skip
 log1p = unary("log1p", np.log1p, lambda F, node, g, x: g / (F.conj(x) + 1), saves="input", to_float=True, node="Log1PBackward0",
-              doc="log(1 + x), exact for small x.")  # fmt: skip
+              doc="log(1 + x) for each element x, exact for small x.")  # fmt: skip
 sqrt = unary(
     "sqrt",
     np.sqrt,
@@ -155,7 +155,7 @@ sin = unary(
     raw=lambda g, x: g * np.cos(x),
     saves="input",
     to_float=True,
-    doc="The sine of each element.",
+    doc="The sine of each element, an angle in radians.",
 )
 cos = unary(
     "cos",
@@ -164,7 +164,7 @@ cos = unary(
     raw=lambda g, x: -g * np.sin(x),
     saves="input",
     to_float=True,
-    doc="The cosine of each element.",
+    doc="The cosine of each element, an angle in radians.",
 )
 tan = unary(
     "tan",
@@ -172,21 +172,21 @@ tan = unary(
     lambda F, node, g, y: g * F.conj(y * y + 1),
     saves="result",
     to_float=True,
-    doc="The tangent of each element.",
+    doc="The tangent of each element, an angle in radians.",
 )
 asin = unary("asin", np.arcsin, lambda F, node, g, x: g * F.conj(F.rsqrt(1 - x * x)), saves="input", to_float=True,
-             doc="The angle whose sine each element is.", aliases=("arcsin",))  # fmt: skip
+             doc="The inverse sine of each element, in radians.", aliases=("arcsin",))  # fmt: skip
 acos = unary("acos", np.arccos, lambda F, node, g, x: -g * F.conj(F.rsqrt(1 - x * x)), saves="input", to_float=True,
-             doc="The angle whose cosine each element is.", aliases=("arccos",))  # fmt: skip
+             doc="The inverse cosine of each element, in radians.", aliases=("arccos",))  # fmt: skip
 atan = unary("atan", np.arctan, lambda F, node, g, x: g / F.conj(x * x + 1), saves="input", to_float=True,
-             doc="The angle whose tangent each element is.", aliases=("arctan",))  # fmt: skip
+             doc="The inverse tangent of each element, in radians.", aliases=("arctan",))  # fmt: skip
 sinh = unary(
     "sinh",
     np.sinh,
     lambda F, node, g, x: g * F.cosh(F.conj(x)),
     saves="input",
     to_float=True,
-    doc="The hyperbolic sine.",
+    doc="The hyperbolic sine of each element.",
 )
 cosh = unary(
     "cosh",
@@ -194,7 +194,7 @@ cosh = unary(
     lambda F, node, g, x: g * F.sinh(F.conj(x)),
     saves="input",
     to_float=True,
-    doc="The hyperbolic cosine.",
+    doc="The hyperbolic cosine of each element.",
 )
 tanh = unary(
     "tanh",
@@ -203,34 +203,35 @@ tanh = unary(
     raw=_tanh_raw,
     saves="result",
     to_float=True,
-    doc="The hyperbolic tangent.",
+    doc="The hyperbolic tangent of each element.",
 )
 asinh = unary("asinh", np.arcsinh, lambda F, node, g, x: g * F.conj(F.rsqrt(x * x + 1)), saves="input", to_float=True,
-              doc="The inverse of the hyperbolic sine.", aliases=("arcsinh",))  # fmt: skip
+              doc="The inverse hyperbolic sine of each element.", aliases=("arcsinh",))  # fmt: skip
 acosh = unary("acosh", np.arccosh, _acosh_backward, saves="input", to_float=True,
-              doc="The inverse of the hyperbolic cosine.", aliases=("arccosh",))  # fmt: skip
+              doc="The inverse hyperbolic cosine of each element.", aliases=("arccosh",))  # fmt: skip
 atanh = unary("atanh", np.arctanh, lambda F, node, g, x: g / F.conj(1 - x * x), saves="input", to_float=True,
-              doc="The inverse of the hyperbolic tangent.", aliases=("arctanh",))  # fmt: skip
-sinc = unary("sinc", _sinc, _sinc_backward, saves="input", to_float=True, doc="sin(pi x) / (pi x), and 1 at 0.")
+              doc="The inverse hyperbolic tangent of each element.", aliases=("arctanh",))  # fmt: skip
+sinc = unary("sinc", _sinc, _sinc_backward, saves="input", to_float=True, doc="sin(pi * x) / (pi * x) for each element x, and 1 for 0.")
 sigmoid = unary("sigmoid", _sigmoid, lambda F, node, g, y: g * F.conj((1 - y) * y), raw=_sigmoid_raw, saves="result", to_float=True,
-                doc="1 / (1 + exp(-x)), the logistic function.")  # fmt: skip
+                doc="The logistic function 1 / (1 + exp(-x)) of each element x.")  # fmt: skip
 
 erf = unary("erf", special.erf, lambda F, node, g, x: g * F.exp(-x * x) * (2 / math.sqrt(math.pi)), saves="input", to_float=True,
-            doc="The error function.", refuse=refuse_kinds("c", "erf_vml_cpu"))  # fmt: skip
+            doc="The error function of each element.", refuse=refuse_kinds("c", "erf_vml_cpu"))  # fmt: skip
 erfc = unary("erfc", special.erfc, lambda F, node, g, x: g * F.exp(-x * x) * (-2 / math.sqrt(math.pi)), saves="input", to_float=True,
-             doc="One minus the error function.", refuse=refuse_kinds("c", "erfc_vml_cpu"))  # fmt: skip
+             doc="One minus the error function of each element.", refuse=refuse_kinds("c", "erfc_vml_cpu"))  # fmt: skip
 erfinv = unary("erfinv", special.erfinv, lambda F, node, g, y: g * F.exp(y * y) * (math.sqrt(math.pi) / 2), saves="result",
-               to_float=True, doc="The inverse of the error function.", refuse=refuse_kinds("c", "erfinv_vml_cpu"))  # fmt: skip
+               to_float=True, doc="The inverse error function of each element.", refuse=refuse_kinds("c", "erfinv_vml_cpu"))  # fmt: skip
 lgamma = unary("lgamma", special.lgamma, lambda F, node, g, x: g * F.digamma(x), saves="input", to_float=True,
-               doc="The logarithm of the absolute value of the gamma function.", refuse=refuse_kinds("c", "lgamma_vml_cpu"))  # fmt: skip
+               doc="The logarithm of the absolute value of the gamma function at each element.", refuse=refuse_kinds("c", "lgamma_vml_cpu"))  # fmt: skip
 digamma = unary("digamma", special.digamma, lambda F, node, g, x: g * F.polygamma(x, n=1), saves="input", to_float=True,
-                doc="The derivative of lgamma.", refuse=refuse_kinds("c", "digamma"))  # fmt: skip
+                doc="The derivative of `lgamma` at each element.", refuse=refuse_kinds("c", "digamma"))  # fmt: skip
 POLYGAMMA = operator("polygamma", lambda x, *, n: special.polygamma(n, x),
                      lambda F, node, g, x: g * F.polygamma(x, n=node.kw["n"] + 1), saves=(0,))  # fmt: skip
 
 
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The `n`-th derivative of digamma.
+    """The `n`-th derivative of the digamma function at each element, for n >= 0. `out`: a tensor to which the result
+    is written.
 
     >>> import mpigrad
     >>> mpigrad.polygamma(1, mpigrad.tensor([1.0]))

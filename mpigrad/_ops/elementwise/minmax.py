@@ -58,14 +58,14 @@ def _public(op: Binary, doc: str) -> Any:
         return op.fast(input, other) if out is None else deliver(op.general(input, other), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__, call.__module__ = doc, "mpigrad"
+    call.__doc__, call.__module__ = f"{doc} Both are tensors, which are broadcast.", "mpigrad"
     return method(call)
 
 
-maximum = _public(MAXIMUM, "The larger of two elements; nan if one is.")
-minimum = _public(MINIMUM, "The smaller of two elements; nan if one is.")
-fmax = _public(FMAX, "The larger of two elements; the other one where one is nan.")
-fmin = _public(FMIN, "The smaller of two elements; the other one where one is nan.")
+maximum = _public(MAXIMUM, "The larger of two elements, element by element; nan if one of them is nan.")
+minimum = _public(MINIMUM, "The smaller of two elements, element by element; nan if one of them is nan.")
+fmax = _public(FMAX, "The larger of two elements, element by element; if one of them is nan, the other one.")
+fmin = _public(FMIN, "The smaller of two elements, element by element; if one of them is nan, the other one.")
 
 
 def _clamp_numbers(x: Any, *, min: Any, max: Any) -> Any:
@@ -110,7 +110,9 @@ CLAMP_MAX_TENSOR = operator(
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Each element, limited to the range from `min` to `max` (numbers or tensors; None: no limit).
+    """Limit each element to the range from `min` to `max`: numbers or tensors; None for no limit, but not for both.
+
+    If `min` is larger than `max`, the result is `max`. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.clamp(mpigrad.tensor([-2.0, 0.5, 2.0]), -1, 1)
@@ -161,7 +163,7 @@ def _clamp_tensors(input: Tensor, low: Any, high: Any, op: Operator = CLAMP) -> 
 
 
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element, or `min` if that is larger."""
+    """Replace elements below `min` (a number or a tensor) by it. `out`: a tensor to which the result is written."""
     need_tensors("clamp_min", input=input)
     if isinstance(min, Tensor):
         return deliver(_clamp_tensors(input, min, None, CLAMP_MIN_TENSOR), out)
@@ -169,7 +171,7 @@ def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element, or `max` if that is smaller."""
+    """Replace elements above `max` (a number or a tensor) by it. `out`: a tensor to which the result is written."""
     need_tensors("clamp_max", input=input)
     if isinstance(max, Tensor):
         return deliver(_clamp_tensors(input, None, max, CLAMP_MAX_TENSOR), out)

@@ -112,7 +112,8 @@ def div_rounded(input: Any, other: Any, rounding_mode: str) -> Tensor:
 
 
 def floor_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """`input / other`, rounded down.
+    """`input / other`, rounded down, element by element. Either may be a number. `out`: a tensor to which the result
+    is written.
 
     >>> import mpigrad
     >>> mpigrad.floor_divide(mpigrad.tensor([-7, 7]), 2)
@@ -122,7 +123,8 @@ def floor_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor
 
 
 def remainder(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """The remainder of `input / other`, with the sign of `other`: Python's `%`.
+    """The remainder of `input / other`, with the sign of `other`: Python's `%`. Either may be a number. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.remainder(mpigrad.tensor([-7.0, 7.0]), 3)
@@ -138,7 +140,8 @@ def _by_kind(input: Any, other: Any) -> Binary:
 
 
 def fmod(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """The remainder of `input / other`, with the sign of `input`: C's fmod.
+    """The remainder of `input / other`, with the sign of `input`: C's fmod. `other` may be a number. `out`: a tensor
+    to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.fmod(mpigrad.tensor([-7.0, 7.0]), 3)
@@ -157,7 +160,7 @@ def _integers(name: str, ufunc: Any, doc: str) -> Any:
         return deliver(made.general(input, other), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = doc
+    call.__doc__ = f"{doc} Both are tensors, which are broadcast. `out`: a tensor to which the result is written."
     method(call)
     method(in_place(call), name + "_")
     return call

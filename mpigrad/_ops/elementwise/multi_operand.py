@@ -73,7 +73,8 @@ def _several(op: Any, inputs: tuple[Tensor, ...], **kw: Any) -> Tensor:
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
-    """Linear interpolation: `input + weight * (end - input)`.
+    """Linear interpolation: `input + weight * (end - input)`; `weight` is a number or a tensor. `out`: a tensor to
+    which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.lerp(mpigrad.zeros(2), mpigrad.ones(2), 0.25)
@@ -94,7 +95,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
-    """`input + value * tensor1 * tensor2`.
+    """`input + value * tensor1 * tensor2`, element by element, with broadcasting. `out`: a tensor to which the result
+    is written.
 
     >>> import mpigrad
     >>> mpigrad.addcmul(mpigrad.ones(2), mpigrad.ones(2), mpigrad.ones(2), value=0.5)
@@ -105,7 +107,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, 
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
-    """`input + value * tensor1 / tensor2`, of float tensors.
+    """`input + value * tensor1 / tensor2`, element by element, with broadcasting.
+
+    Raises a RuntimeError if both divided tensors have integers. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.addcdiv(mpigrad.ones(2), mpigrad.ones(2), mpigrad.ones(2) * 4)
@@ -186,23 +190,29 @@ def _public(name: str, op: Binary, doc: str, floats: bool = False) -> Any:
         return deliver(op.general(input, other), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__, call.__module__ = doc, "mpigrad"
+    call.__doc__, call.__module__ = f"{doc} Both are tensors, which are broadcast.", "mpigrad"
     method(call)
     method(in_place(call), name + "_")
     return call
 
 
-atan2 = _public("atan2", ATAN2, "The angle of the point (other, input): arctan(input / other) in the right quadrant.")
+atan2 = _public(
+    "atan2", ATAN2,
+    "The angle of the point (x=other, y=input) in radians, from -pi to pi: arctan(input / other) in the right quadrant."
+)
 arctan2 = atan2
 method(atan2, "arctan2")
-hypot = _public("hypot", HYPOT, "sqrt(input^2 + other^2), without overflow.", floats=True)
-logaddexp = _public("logaddexp", LOGADDEXP, "log(exp(input) + exp(other)), without overflow.", floats=True)
-logaddexp2 = _public("logaddexp2", LOGADDEXP2, "log2(2^input + 2^other), without overflow.", floats=True)
+hypot = _public("hypot", HYPOT, "sqrt(input ** 2 + other ** 2), element by element, without overflow.", floats=True)
+logaddexp = _public("logaddexp", LOGADDEXP, "log(exp(input) + exp(other)), element by element, without overflow.", floats=True)
+logaddexp2 = _public(
+    "logaddexp2", LOGADDEXP2, "log2(2 ** input + 2 ** other), element by element, without overflow.", floats=True
+)
 
 
 @method
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """0 where `input` is negative, 1 where it is positive, and the element of `values` where it is 0.
+    """The step function: 0 where `input` is negative, 1 where it is positive, and the element of `values` where it is
+    0. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.heaviside(mpigrad.tensor([-1.0, 0.0, 2.0]), mpigrad.tensor(0.5))
@@ -217,7 +227,8 @@ nextafter = _public("nextafter", NEXTAFTER, "The next number from `input` toward
 
 
 def copysign(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """The absolute values of `input` with the signs of `other`.
+    """The absolute values of `input` with the signs of `other`, a tensor or a number. `out`: a tensor to which the
+    result is written.
 
     >>> import mpigrad
     >>> mpigrad.copysign(mpigrad.tensor([1.0, 2.0]), -1)
@@ -227,7 +238,8 @@ def copysign(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """`input * log(other)`, and 0 where `input` is 0.
+    """`input * log(other)`, and 0 where `input` is 0. Either may be a number. `out`: a tensor to which the result is
+    written.
 
     >>> import mpigrad
     >>> mpigrad.xlogy(mpigrad.tensor([0.0, 2.0]), mpigrad.tensor([0.0, 1.0]))
@@ -238,7 +250,7 @@ def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def ldexp(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
-    """`input * 2 ** other`.
+    """`input * 2 ** other`, element by element. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.ldexp(mpigrad.tensor([1.0]), mpigrad.tensor([3]))

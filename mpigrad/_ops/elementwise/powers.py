@@ -54,7 +54,7 @@ def _pow(x: Any, y: Any) -> Any:
 
 
 def _integer_pow(x: Any, y: Any) -> Any:
-    """Integer powers; negative powers are 0, except those of 1 and -1."""
+    """x ** y for integers; negative powers are 0, except those of 1 and -1."""
     xp = array_module(x)
     negative = y < 0
     made = np.power(x, xp.where(negative, 0, y))
@@ -101,7 +101,9 @@ RPOW = operator("rpow", _rpow, _rpow_backward, saves=(0,), node="PowBackward2")
 
 
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
-    """`input` to the power of `exponent`; one of them may be a number.
+    """`input` to the power of `exponent`, element by element; one of them may be a number.
+
+    Integers to negative powers raise a RuntimeError. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.pow(mpigrad.tensor([1.0, 2.0, 3.0]), 2)
@@ -157,7 +159,8 @@ method(_changing, "__ipow__")
 
 
 def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
-    """A power computed in double precision.
+    """A power computed in double precision: the result is float64 or complex128. `input` or `exponent` may be a
+    number. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.float_power(mpigrad.tensor([2, 3]), 2)

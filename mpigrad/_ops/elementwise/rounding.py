@@ -57,7 +57,8 @@ def _round(x: Any, decimals: int) -> Any:
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """Each element rounded to `decimals` digits after the point; halves go to the even neighbour.
+    """Each element rounded to `decimals` digits after the point (negative: before it); halves go to the even
+    neighbour. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.round(mpigrad.tensor([0.5, 1.5, 2.6]))
@@ -85,7 +86,8 @@ NAN_TO_NUM = operator(
 
 def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *,
                out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Replace nan by `nan` (0), inf by `posinf` and -inf by `neginf` (the largest and the smallest number of the type).
+    """Replace nan by `nan` (default 0), inf by `posinf` and -inf by `neginf` (default: the largest and smallest
+    number of the type). `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.nan_to_num(mpigrad.tensor([float("nan"), 1.0]))

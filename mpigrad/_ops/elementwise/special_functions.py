@@ -42,21 +42,21 @@ def _i1e_backward(F: Any, node: Any, g: Any, x: Any) -> Any:
 
 
 i0 = unary("i0", bessel.i0, lambda F, node, g, x: g * F.i1(x), saves="input", to_float=True, refuse=refuse_kinds("c", "i0_cpu"),
-           doc="The modified Bessel function of order 0.")  # fmt: skip
+           doc="The modified Bessel function of the first kind of order 0, of each element.")  # fmt: skip
 i0e = unary("i0e", bessel.i0e, lambda F, node, g, x: g * (F.i1e(x) - F.sgn(x) * F.i0e(x)), saves="input", to_float=True,
             node="SpecialI0EBackward0", attach=False, doc="The modified Bessel function of order 0, divided by exp(|x|).")  # fmt: skip
 i1 = unary("i1", bessel.i1, _i1_backward, saves="input", to_float=True, node="SpecialI1Backward0", attach=False,
-           doc="The modified Bessel function of order 1.")  # fmt: skip
+           doc="The modified Bessel function of the first kind of order 1, of each element.")  # fmt: skip
 i1e = unary("i1e", bessel.i1e, _i1e_backward, saves="input", to_float=True, node="SpecialI1EBackward0", attach=False,
             doc="The modified Bessel function of order 1, divided by exp(|x|).")  # fmt: skip
 entr = unary("entr", _entr, lambda F, node, g, x: -g * (F.log(x) + 1), saves="input", to_float=True, node="SpecialEntrBackward0",
-             attach=False, doc="-x log(x), an element's part in the entropy.")  # fmt: skip
+             attach=False, doc="-x * log(x) for each element x, its part of the entropy; 0 for 0 and -inf below.")  # fmt: skip
 erfcx = unary("erfcx", normal.erfcx, lambda F, node, g, x: g * (F.erfcx(x) * x * 2 - 2 / math.sqrt(math.pi)), saves="input", to_float=True,
               node="SpecialErfcxBackward0", attach=False, doc="exp(x * x) * erfc(x).")  # fmt: skip
 log_ndtr = unary("log_ndtr", normal.log_ndtr, lambda F, node, g, x: g / F.erfcx(x * -math.sqrt(0.5)) * math.sqrt(2 / math.pi), saves="input",
-                 to_float=True, node="SpecialLogNdtrBackward0", attach=False, doc="The logarithm of the normal distribution function.")  # fmt: skip
+                 to_float=True, node="SpecialLogNdtrBackward0", attach=False, doc="The logarithm of the standard normal distribution function.")  # fmt: skip
 ndtri = unary("ndtri", normal.ndtri, lambda F, node, g, y: g * F.exp(y * y * 0.5) * math.sqrt(2 * math.pi), saves="result", to_float=True,
-              node="SpecialNdtriBackward0", attach=False, doc="The inverse of the normal distribution function.")  # fmt: skip
+              node="SpecialNdtriBackward0", attach=False, doc="The inverse of the standard normal distribution function.")  # fmt: skip
 
 
 def _refused(what: str) -> None:
@@ -98,14 +98,14 @@ def _function(op: Binary, name: str, doc: str) -> Any:
         return deliver(op.general(input, other), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = doc
+    call.__doc__ = f"{doc} Either argument may be a number. `out`: a tensor to which the result is written."
     return call
 
 
-igamma = _function(IGAMMA, "igamma", "The regularised lower incomplete gamma function.")
-igammac = _function(IGAMMAC, "igammac", "The regularised upper incomplete gamma function.")
-zeta = _function(ZETA, "zeta", "The zeta function of Hurwitz: the sum of (other + k) ** -input.")
-xlog1py = _function(XLOG1PY, "xlog1py", "input * log1p(other), and 0 where input is 0.")
+igamma = _function(IGAMMA, "igamma", "The regularised lower incomplete gamma function P(input, other), element by element.")
+igammac = _function(IGAMMAC, "igammac", "The regularised upper incomplete gamma function Q(input, other) = 1 - P(input, other), element by element.")
+zeta = _function(ZETA, "zeta", "The Hurwitz zeta function: the sum over k = 0, 1, 2, ... of (other + k) ** -input, element by element.")
+xlog1py = _function(XLOG1PY, "xlog1py", "input * log(1 + other), and 0 where `input` is 0, element by element.")
 
 
 def _mvlgamma(x: Any, *, p: int) -> Any:
@@ -126,7 +126,8 @@ MVLGAMMA = operator("mvlgamma", _mvlgamma, _mvlgamma_backward, saves=(0,))
 
 
 def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension `p`.
+    """The logarithm of the multivariate gamma function of dimension `p` at each element, which must be above (p - 1)
+    / 2. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.mvlgamma(mpigrad.tensor([2.0]), 2)

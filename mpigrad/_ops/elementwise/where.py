@@ -32,7 +32,11 @@ WHERE = operator("where", _where, _where_backward, saves=(0,), broadcasts=True)
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
-    """`input` where `condition` is true, else `other`; with the condition alone, the indices where it is true.
+    """Choose by a condition: elements of `input` where the bool tensor `condition` is True, of `other` elsewhere.
+
+    `input` and `other` are tensors or numbers, broadcast with the condition. `where(condition)` alone returns the
+    indices where it is true, like `nonzero(condition, as_tuple=True)`. `out`: a tensor to which the result is
+    written.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([-1.0, 2.0])
@@ -74,7 +78,8 @@ def _check_broadcast(*arrays: Any) -> None:
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor where `condition` is true, else `other`."""
+    """Elements of this tensor where the bool tensor `condition` is True, of `other` (a tensor or a number) elsewhere.
+    """
     return where(condition, self, other)
 
 

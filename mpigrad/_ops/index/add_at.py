@@ -71,7 +71,7 @@ def _add_general(into: Any, key: Key, values: Any, dims: list[int]) -> None:
 
 
 def _add_rows(into: Any, key: Key, values: Any) -> None:
-    """Add rows (or single elements) given by one index each, for which NumPy has fast functions."""
+    """`into[key] += values` for a key of one index array in the first dimension, for which NumPy has fast functions."""
     arrays = np.broadcast_arrays(*key) if len(key) > 1 else key
     count = len(arrays)
     shape, rest = into.shape[:count], into.shape[count:]
@@ -87,7 +87,7 @@ def _add_rows(into: Any, key: Key, values: Any) -> None:
 
 
 def _flat(arrays: Any, shape: tuple[int, ...]) -> Any:
-    """One flat index for each tuple of indices; negative indices count from the end."""
+    """One flat index, into an array of this shape, for each tuple of indices; negative indices count from the end."""
     made: Any = 0
     for each, length in zip(arrays, shape):
         place = each.reshape(-1).astype(np.int64, copy=False)

@@ -32,7 +32,7 @@ def grid(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
 
 
 def _counted(xp: Any, length: int, after: int) -> Any:
-    """0, 1, 2, ... along a dimension, as an array that has `after` more dimensions behind it."""
+    """0, 1, ..., length - 1 along a dimension, as an array that has `after` more dimensions behind it."""
     return xp.arange(length).reshape((length,) + (1,) * after)
 
 
@@ -80,14 +80,18 @@ operator(
 
 
 def check_index(name: str, index: Tensor, what: str = "int32/int64") -> None:
-    """Raise PyTorch's error for indices that are no tensor of integers."""
+    """Raise PyTorch's error unless `index` is a tensor of integers; `what` names the types that the function `name`
+    accepts.
+    """
     need_tensors(name, index=index)
     if index._array.dtype.kind != "i" or index._array.itemsize < 4:
         raise RuntimeError(f"{name}(): Expected dtype {what} for index")
 
 
 def check_bounds(index: Any, length: int, dim: int) -> None:
-    """Raise PyTorch's error for indices outside of a dimension; negative ones are not allowed either."""
+    """Raise PyTorch's error for indices outside of dimension `dim` of this length; negative ones are not allowed
+    either.
+    """
     if index.size and (index.min() < 0 or index.max() >= length):
         wrong = index[(index < 0) | (index >= length)].reshape(-1)[0]
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {dim} with size {length}")
@@ -118,7 +122,10 @@ def check_along(name: str, input: Tensor, dim: int, index: Tensor, sized: bool =
 @method
 @guarded
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
-    """Elements chosen along a dimension: `result[i][j] = input[index[i][j]][j]` for dim 0.
+    """Read elements by index along a dimension: `result[i][j] = input[index[i][j]][j]` for `dim=0`.
+
+    `index` is int64 and gives the shape of the result; an index out of range raises a RuntimeError. `sparse_grad` has
+    no effect. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).gather(1, mpigrad.tensor([[0, 0], [1, 0]]))
@@ -131,7 +138,11 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
 @method
 @guarded
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Like `gather`, with broadcast shapes; without `dim`, on the flattened tensor."""
+    """Read elements by index along `dim`: `gather` whose arguments are broadcast; without `dim`, of the flattened
+    tensor.
+
+    `indices` is int64, for example a result of `argsort`. `out`: a tensor to which the result is written.
+    """
     check_index("take_along_dim", indices)
     if dim is None:
         return gather(input.reshape(-1 if input._array.size else 0), 0, indices.reshape(-1), out=out)
@@ -183,7 +194,8 @@ operator(
 @method
 @guarded
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The slices of `input` at the indices `index` of a dimension.
+    """The slices of dimension `dim` at the indices `index`, a vector of int64 or int32: a copy. `out`: a tensor to
+    which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).index_select(1, mpigrad.tensor([1, 0]))

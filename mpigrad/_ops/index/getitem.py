@@ -28,7 +28,7 @@ def _index(x: Any, *, key: Key) -> Any:
 
 
 def _spread_index(x: Any, *, shape: tuple[int, ...], key: Key) -> Any:
-    """Zeros of a shape, to which `x` is added at the elements that the key selects."""
+    """Zeros of a shape, to which `x` is added at the elements that the key selects: the derivative of `index`."""
     made = array_module(x).zeros(shape, x.dtype)
     add_at(made, key, x)
     return made
@@ -106,7 +106,7 @@ def _plain(each: Any) -> Any:
 
 
 def _placed(each: Any, array: Any) -> Any:
-    """Move an index array to the device of the indexed array; CPU indices of GPU arrays are allowed."""
+    """Move an index array `each` to the device of the indexed `array`; only CPU indices of GPU arrays are moved."""
     if each.__class__ is ndarray and array.__class__ is ndarray or not hasattr(each, "ndim"):
         return each
     here = device_of(array)
@@ -229,7 +229,7 @@ def array_key(arrays: dict[int, Any], recorded: bool) -> Key:
 
 
 def index(tensor: Tensor, key: Key) -> Tensor:
-    """Apply a key of index arrays (and full slices)."""
+    """Read elements of a tensor by a key of index arrays (and full slices); a copy."""
     try:
         return INDEX(tensor, key=key)
     except IndexError as error:

@@ -136,7 +136,11 @@ def _check_source(name: str, input: Tensor, at: int, index: Tensor, source: Tens
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1, out: Tensor | None = None
 ) -> Tensor:
-    """Add the slices of `source` to the slices of `input` at the given indices.
+    """A copy of `input` with the slices of `source`, times `alpha`, added to the slices of dimension `dim` at the
+    indices `index`.
+
+    `index` is a vector with an index for each slice of `source`; repeated indices add up. `out`: a tensor to which
+    the result is written.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2, 2).index_add(0, mpigrad.tensor([1, 1]), mpigrad.ones(2, 2))
@@ -151,14 +155,17 @@ def index_add(
 @method
 @guarded
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Replace the slices of `input` at the given indices by those of `source`."""
+    """A copy of `input` in which the slices of dimension `dim` at the indices `index` are replaced by those of
+    `source`. `out`: a tensor to which the result is written.
+    """
     return deliver(INDEX_COPY(input, index, source, dim=_check_slices("index_copy", input, dim, index, source)), out)
 
 
 @method
 @guarded
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Write one value into the slices of a dimension at the given indices.
+    """A copy of `input` in which the slices of dimension `dim` at the indices `index` are filled with the number
+    `value`.
 
     >>> import mpigrad
     >>> mpigrad.zeros(3).index_fill(0, mpigrad.tensor([0, 2]), 7)
@@ -179,8 +186,7 @@ for _fn in (index_add, index_copy, index_fill):
     method(in_place(_fn), _fn.__name__ + "_")
 
 
-# -- index_put
-# -----------------------------------------------------------------------------------------------------------
+# -- index_put --------------------------------------------------------------------------------------------------------
 def _put_key(input: Tensor, indices: Any) -> tuple[Any, ...]:
     for place, each in enumerate(indices):
         if not isinstance(each, Tensor):
@@ -193,14 +199,21 @@ def _put_key(input: Tensor, indices: Any) -> tuple[Any, ...]:
 @method
 @guarded
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Assign `values` at index tensors (or masks), or add them with `accumulate`, in place."""
+    """Assign in place: `self[indices] = values`, or with `accumulate` `self[indices] += values`, where repeated
+    indices add up.
+
+    `indices` is a tuple of index tensors (or masks), one for each indexed dimension. Returns the tensor.
+    """
     return put_at(self, _put_key(self, indices), values, accumulate, number=False)
 
 
 @method
 @guarded
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with `values` assigned (or added) at index tensors.
+    """A copy of `input` after `copy[indices] = values`, or with `accumulate` `copy[indices] += values`, where
+    repeated indices add up.
+
+    `indices` is a tuple of index tensors (or masks), one for each indexed dimension.
 
     >>> import mpigrad
     >>> mpigrad.zeros(3).index_put((mpigrad.tensor([1]),), mpigrad.tensor(5.0))
@@ -210,8 +223,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return PUT(input, fit_source(input, key, values, number=False), key=key, accumulate=accumulate)
 
 
-# -- take and put
-# --------------------------------------------------------------------------------------------------------
+# -- take and put -----------------------------------------------------------------------------------------------------
 def _take(x: Any, index: Any) -> Any:
     return x.reshape(-1)[index]
 
@@ -265,7 +277,8 @@ def _check_flat(input: Tensor, index: Tensor) -> None:
 @method
 @guarded
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements with the given indices in the flattened tensor.
+    """The elements at the indices `index` (int64, any shape) of the flattened tensor, with the shape of `index`.
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.take(mpigrad.tensor([[1, 2], [3, 4]]), mpigrad.tensor([0, 3]))
@@ -278,7 +291,11 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
 @method
 @guarded
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy of the tensor in which the elements with the given indices in the flattened tensor are replaced, or added to."""
+    """A copy of `input` in which the elements at the indices `index` of the flattened tensor are replaced by those of
+    `source`.
+
+    With `accumulate` they are added instead; repeated indices add up.
+    """
     _check_flat(input, index)
     if index._array.size != source._array.size:
         raise IndexError(

@@ -40,7 +40,7 @@ FILL = operator("masked_fill", _fill, _fill_backward, saves=(1,), node="MaskedFi
 
 @method
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with one value written where the mask is True.
+    """A copy of `input` with `value` (a number, or a tensor with one element) where the bool tensor `mask` is True.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2).masked_fill(mpigrad.tensor([True, False]), 5)
@@ -80,7 +80,7 @@ def _select(x: Any, mask: Any) -> Any:
 
 
 def _spread(x: Any, mask: Any, *, shape: tuple[int, ...]) -> Any:
-    """Zeros of a shape, with the elements of `x` where the mask is True."""
+    """Zeros of a shape, with the elements of `x` in order where `mask` is True: the derivative of `masked_select`."""
     made = array_module(x).zeros(shape, x.dtype)
     made[mask if mask.shape == shape else array_module(x).broadcast_to(mask, shape)] = x
     return made
@@ -103,7 +103,8 @@ operator(
 
 @method
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements where the mask is True, as a vector.
+    """The elements where the bool tensor `mask` is True, as a vector. Mask and input are broadcast. `out`: a tensor
+    to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3]).masked_select(mpigrad.tensor([True, False, True]))
@@ -139,7 +140,9 @@ SCATTER = operator("masked_scatter", _scatter, _scatter_backward, saves=(1,))
 @method
 @guarded
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy of the tensor; where the mask is True, its elements are replaced by those of `source`, in order."""
+    """A copy of `input` in which the elements where the bool tensor `mask` is True are replaced by those of `source`,
+    in order.
+    """
     if mask._array.dtype.kind != "b":
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {c_name(mask._array)}"
@@ -161,7 +164,10 @@ method(in_place(masked_scatter), "masked_scatter_")
 @method
 @guarded
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
-    """The indices of nonzero elements: a row for each, or a tuple of index vectors.
+    """The indices of nonzero elements: (count, dimensions), one row for each; int64.
+
+    With `as_tuple` a tuple with one vector for each dimension, which can be used as an index. `out`: a tensor to
+    which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.tensor([0, 5, 7]).nonzero()
@@ -182,7 +188,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 @method
 @guarded
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of nonzero elements, a row for each."""
+    """The indices of nonzero elements: (count, dimensions), one row for each; `nonzero` without `as_tuple`."""
     return nonzero(input)
 
 

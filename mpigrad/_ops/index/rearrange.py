@@ -63,7 +63,7 @@ REPEAT = operator("repeat", _repeat, _repeat_backward)
 
 
 def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Reverse the order along some dimensions.
+    """Reverse the order of elements along the dimensions `dims`; a copy.
 
     >>> import mpigrad
     >>> mpigrad.flip(mpigrad.tensor([1, 2, 3]), (0,))
@@ -75,7 +75,7 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def _flip_method(self: Tensor, *args: Any, dims: Any = None) -> Tensor:
-    """Reverse the order along some dimensions."""
+    """Reverse the order of elements along some dimensions: `x.flip(0, 1)` or `x.flip((0, 1))`; a copy."""
     return flip(self, sizes_of(args if dims is None else (dims,)))
 
 
@@ -84,7 +84,7 @@ method(_flip_method, "flip")
 
 @method
 def fliplr(input: Tensor) -> Tensor:
-    """Reverse the columns."""
+    """Reverse the order of columns (dimension 1); a copy."""
     if input._array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return FLIP(input, dims=(1,))
@@ -92,7 +92,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 @method
 def flipud(input: Tensor) -> Tensor:
-    """Reverse the rows."""
+    """Reverse the order of rows (dimension 0); a copy."""
     if input._array.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return FLIP(input, dims=(0,))
@@ -100,7 +100,8 @@ def flipud(input: Tensor) -> Tensor:
 
 @method
 def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
-    """Shift elements along dimensions cyclically; without `dims`, in the flattened tensor.
+    """Shift elements cyclically by `shifts` along `dims` (an int, or one for each dimension); without `dims`, in the
+    flattened tensor.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3]).roll(1)
@@ -139,7 +140,9 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @method
 def repeat(self: Tensor, *repeats: Any) -> Tensor:
-    """Copies of this tensor, concatenated: `repeats` has the number of copies along each dimension.
+    """Copies of this tensor side by side: `repeats` has the number of copies along each dimension.
+
+    More numbers than dimensions add dimensions in front; fewer raise a RuntimeError.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2]).repeat(2, 2)
@@ -157,7 +160,7 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
 
 
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Like `repeat`; if there are fewer numbers than dimensions, ones are put in front.
+    """Copies of `input` side by side: `dims` has the number of copies along each of the last dimensions.
 
     >>> import mpigrad
     >>> mpigrad.tile(mpigrad.tensor([1, 2]), (2,))
@@ -168,7 +171,7 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def _tile_method(self: Tensor, *dims: Any) -> Tensor:
-    """Like `repeat`; if there are fewer numbers than dimensions, ones are put in front."""
+    """Copies of this tensor side by side: `dims` has the number of copies along each of the last dimensions."""
     return tile(self, sizes_of(dims))
 
 
@@ -180,7 +183,11 @@ method(_tile_method, "tile")
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Repeat each element of the flattened tensor (or each slice of a dimension); the copies follow each other.
+    """Repeat each element of the flattened tensor, or with `dim` each slice of that dimension; the copies of one
+    follow each other.
+
+    `repeats` is a number, or a tensor with one for each element. `repeat_interleave(repeats)` with a tensor alone
+    repeats each index i `repeats[i]` times. `output_size` is the length of the result, if it is known.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2]).repeat_interleave(2)
@@ -216,7 +223,8 @@ def _places(length: int, repeats: Any) -> Any:
 @method
 @guarded
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of `r` elements of a vector, one per row.
+    """All combinations of `r` elements of a vector, one in each row. `with_replacement`: an element may occur several
+    times.
 
     >>> import mpigrad
     >>> mpigrad.combinations(mpigrad.tensor([1, 2, 3]))

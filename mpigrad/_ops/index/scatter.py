@@ -62,9 +62,14 @@ def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Write `src` (a tensor or a number) at the positions that `index` gives: `result[index[i][j]][j] = src[i][j]` for dim 0.
+    """A copy of `input` with `src` written at the positions that `index` gives: `result[index[i][j]][j] = src[i][j]`
+    for `dim=0`.
 
-    `value` is PyTorch's keyword for a number. `reduce` ("add", "multiply") combines with the old element instead of replacing it.
+    - `src`: a tensor at least as large as `index` (int64), or a number; `value` is another keyword for a number.
+    - `reduce`: "add" or "multiply" combines with the old element instead of replacing it.
+
+    If indices repeat without `reduce`, it is not defined which element of `src` is written. `out`: a tensor to which
+    the result is written.
 
     >>> import mpigrad
     >>> mpigrad.zeros(3).scatter(0, mpigrad.tensor([2, 0]), mpigrad.tensor([1.0, 2.0]))
@@ -91,7 +96,10 @@ def _scatter_with(input: Tensor, dim: int, index: Tensor, given: Any, reduce: st
 @method
 @guarded
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Add `src` at the positions that `index` gives: `result[index[i][j]][j] += src[i][j]` for dim 0.
+    """A copy of `input` with `src` added at the positions that `index` gives: `result[index[i][j]][j] += src[i][j]`
+    for `dim=0`.
+
+    `index` is int64; repeated indices add up. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2).scatter_add(0, mpigrad.tensor([1, 1]), mpigrad.ones(2))

@@ -24,7 +24,9 @@ _UFUNCS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "
 
 
 def _start(x: Any, reduce: str) -> Any:
-    """The neutral value with which elements start if `include_self=False`."""
+    """The neutral value of a reduction ("sum": 0, ...) in the type of `x`, with which elements start if
+    `include_self=False`.
+    """
     if reduce == "prod":
         return 1
     if reduce in ("sum", "mean"):
@@ -36,12 +38,12 @@ def _start(x: Any, reduce: str) -> Any:
 
 
 def used_part(index: Any, src: Any) -> Any:
-    """The elements of the source that are used; the source may be larger than the index."""
+    """The elements of the source `src` that are used: it may be larger than the index in any dimension."""
     return src if index.shape == src.shape else src[tuple(slice(0, length) for length in index.shape)]
 
 
 def back_to_source(F: Any, grad: Any, shape: tuple[int, ...]) -> Any:
-    """Extend a gradient by zeros to the shape of the source, for elements of it that were not used."""
+    """Extend a gradient by zeros to `shape`, that of the source, for elements of it that were not used."""
     if tuple(grad.shape) == shape:
         return grad
     return F.place(grad, shape=shape, key=tuple(slice(0, length) for length in grad.shape))
@@ -178,7 +180,10 @@ def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Combine `src` into the elements that `index` names by "sum", "prod", "mean", "amax" or "amin".
+    """Combine `src` into the elements of a copy of `input` that `index` gives (as in `scatter`), by `reduce`.
+
+    `reduce` is "sum", "prod", "mean", "amax" or "amin". `include_self=False` leaves the old elements out of the
+    reduction. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2).scatter_reduce(0, mpigrad.tensor([0, 0]), mpigrad.tensor([1.0, 3.0]), "amax")

@@ -135,7 +135,8 @@ def check_addmm(c: Any, a: Any, b: Any) -> None:
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None
 ) -> Tensor:
-    """`beta * input + alpha * (mat1 @ mat2)`.
+    """`beta * input + alpha * (mat1 @ mat2)` for matrices; `input` is broadcast to the product. `out`: a tensor to
+    which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.addmm(mpigrad.ones(2), mpigrad.ones(2, 3), mpigrad.ones(3, 2))
@@ -151,7 +152,7 @@ def addmm(
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None
 ) -> Tensor:
-    """`beta * input + alpha * (mat @ vec)`.
+    """`beta * input + alpha * (mat @ vec)` for a matrix and a vector. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.addmv(mpigrad.ones(2), mpigrad.ones(2, 3), mpigrad.ones(3))
@@ -173,7 +174,7 @@ def addmv(
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None
 ) -> Tensor:
-    """`beta * input + alpha * outer(vec1, vec2)`.
+    """`beta * input + alpha * outer(vec1, vec2)` for two vectors. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.addr(mpigrad.zeros(2, 2), mpigrad.ones(2), mpigrad.ones(2))
@@ -192,7 +193,8 @@ def addr(
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None
 ) -> Tensor:
-    """`beta * input + alpha * bmm(batch1, batch2)`.
+    """`beta * input + alpha * bmm(batch1, batch2)` for batches of matrices (batch, n, m) and (batch, m, p). `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.baddbmm(mpigrad.zeros(5, 2, 4), mpigrad.ones(5, 2, 3), mpigrad.ones(5, 3, 4)).shape
@@ -210,7 +212,8 @@ def baddbmm(
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None
 ) -> Tensor:
-    """`beta * input + alpha * (sum of the matrix products batch1[i] @ batch2[i])`.
+    """`beta * input + alpha * (sum of the matrix products batch1[i] @ batch2[i])`; `input` is a matrix. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.addbmm(mpigrad.zeros(2, 4), mpigrad.ones(5, 2, 3), mpigrad.ones(5, 3, 4))[0, 0]

@@ -20,7 +20,8 @@ from .matmul import EITHER, matmul, mm, outer_op
 
 @method
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The matrix of products of the elements of two vectors.
+    """The outer product of two vectors: the matrix with input[i] * vec2[j] in row i and column j. `out`: a tensor to
+    which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.outer(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([1.0, 3.0]))
@@ -42,7 +43,8 @@ method(outer, "ger")
 @method
 @guarded
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sum of products over the last dimension of both tensors.
+    """The sum of products over the last dimensions of both tensors, which must have the same length. `out`: a tensor
+    to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.inner(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([3.0, 4.0]))
@@ -61,7 +63,11 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """The sum of products over the last `dims` dimensions of `a` and the first `dims` of `b`, or over given pairs of dimensions.
+    """The sum of products over several dimensions of both tensors.
+
+    `dims`: a number n for the last n dimensions of `a` and the first n of `b`; or two lists, the dimensions of `a`
+    and those of `b`. The result has the other dimensions of `a`, then those of `b`. `out`: a tensor to which the
+    result is written.
 
     >>> import mpigrad
     >>> mpigrad.tensordot(mpigrad.ones(2, 3, 4), mpigrad.ones(3, 4, 5)).shape
@@ -109,7 +115,8 @@ def _dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
 
 @method
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Kronecker product: `input` with each element replaced by its product with `other`.
+    """The Kronecker product: `input` with each element replaced by its product with the whole of `other`. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.kron(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([1.0, 3.0]))
@@ -146,7 +153,8 @@ def multiply_chain(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """The product of several matrices, in the cheapest order.
+    """The product of several matrices, in the order that needs the fewest multiplications. `out`: a tensor to which
+    the result is written.
 
     >>> import mpigrad
     >>> mpigrad.chain_matmul(mpigrad.ones(2, 3), mpigrad.ones(3, 4), mpigrad.ones(4, 5)).shape
@@ -180,7 +188,8 @@ cross_op = operator(
 
 @method
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The vector product along a dimension of length 3; without `dim`, along the first such dimension.
+    """The vector product along `dim`, which has length 3; by default the first dimension of this length. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.cross(mpigrad.tensor([1.0, 0.0, 0.0]), mpigrad.tensor([0.0, 1.0, 0.0]))
@@ -204,7 +213,10 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x1^T W_k x2 + b_k for each output feature k.
+    """input1^T W_k input2 + b_k for each output feature k.
+
+    `input1` is (..., in1), `input2` (..., in2), `weight` (out, in1, in2), `bias` (out,) or None; the result is (...,
+    out).
 
     >>> import mpigrad
     >>> F = mpigrad.nn.functional

@@ -17,7 +17,8 @@ _as_pdist = operator("pdist_forward", lambda x: x.copy(), lambda F, node, g: g, 
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of the difference of rows.
+    """The `p`-norm of x1 - x2 + eps along the last dimension, row by row. `keepdim`: keep that dimension with length
+    1.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.pairwise_distance(mpigrad.tensor([[3.0, 4.0]]), mpigrad.zeros(1, 2), eps=0.0)
@@ -28,7 +29,8 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along `dim`.
+    """The cosine of the angle between vectors along `dim`: their inner product divided by the product of their norms,
+    each at least `eps`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.cosine_similarity(mpigrad.ones(2), mpigrad.tensor([1.0, 0.0]), dim=0)
@@ -43,7 +45,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """The p-norm distance of every row of `x1` from every row of `x2`.
+    """The `p`-norm distance of every row of `x1` (..., n, features) from every row of `x2` (..., m, features): (...,
+    n, m).
+
+    `compute_mode` has no effect on the result.
 
     >>> import mpigrad
     >>> mpigrad.cdist(mpigrad.tensor([[3.0, 4.0]]), mpigrad.zeros(2, 2))
@@ -64,7 +69,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 @guarded
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distances of all pairs of different rows, each pair once.
+    """The `p`-norm distances of all pairs of different rows of a matrix, each pair once: a vector, in the order (0,
+    1), (0, 2), ...
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.pdist(mpigrad.tensor([[0.0], [1.0], [3.0]]))

@@ -17,7 +17,12 @@ Named = tuple[Tensor, list[str]]  # a tensor and the label of each of its dimens
 
 
 def einsum(*args: Any) -> Tensor:
-    """The sum of products of operands that the equation describes.
+    """Einstein summation: `einsum(equation, *operands)` sums products of operands over the labels that the result
+    does not have.
+
+    The equation has a letter for each dimension of each operand, then "->" and the letters of the result; without
+    "->", the letters that occur once, in alphabetic order. "..." stands for dimensions that are broadcast. Operands
+    may also be given as `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
 
     >>> import mpigrad
     >>> a = mpigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -85,7 +90,7 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[str]], list
 
 
 def _labels(part: str, start: int) -> list[str]:
-    """The labels of one operand: single letters, and "..." for an ellipsis."""
+    """The labels of one operand, whose subscripts are `part`: single letters, and "..." for an ellipsis."""
     found, place = [], 0
     while place < len(part):
         letter = part[place]
@@ -111,7 +116,7 @@ def _labels(part: str, start: int) -> list[str]:
 
 
 def _spare(number: int, labels: list[str], dims: int) -> int:
-    """The number of dimensions for which the ellipsis of an operand stands."""
+    """The number of dimensions for which the ellipsis of operand `number` stands; it has `dims` dimensions in all."""
     given = len(labels) - labels.count("...")
     if "..." in labels:
         if given > dims:
@@ -184,7 +189,9 @@ def _without_repeats(tensor: Tensor, labels: list[str]) -> Named:
 
 
 def _without_ones(named: Named, sizes: dict[str, int]) -> Named:
-    """Drop dimensions of length one that broadcast against longer ones."""
+    """Drop those dimensions of an operand that have length one and are broadcast; `sizes` has the length for each
+    label.
+    """
     tensor, labels = named
     shape = tensor._array.shape
     kept = [i for i, label in enumerate(labels) if shape[i] != 1 or sizes[label] == 1]
@@ -200,7 +207,9 @@ def _summed(named: Named, keep: set[str]) -> Named:
 
 
 def _contract(a: Named, b: Named, later: set[str], sizes: dict[str, int]) -> Named:
-    """The product of two operands, summed over the labels that are not needed later."""
+    """The product of two operands, summed over the labels that do not occur `later` (in other operands or in the
+    result).
+    """
     a, b = _summed(a, later | set(b[1])), _summed(b, later | set(a[1]))
     shared = [label for label in a[1] if label in b[1]]
     batch = [label for label in shared if label in later]

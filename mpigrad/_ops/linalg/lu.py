@@ -45,7 +45,7 @@ def factor(a: Any) -> tuple[Any, Any]:
 
 
 def permutation(pivots: Any, *, rows: int, kind: Any) -> Any:
-    """The permutation matrix P of a sequence of row exchanges."""
+    """The permutation matrix P (rows, rows) of a sequence of row exchanges `pivots`."""
     xp = array_module(pivots)
     flat = pivots.reshape(-1, pivots.shape[-1])
     order = xp.broadcast_to(xp.arange(rows), (len(flat), rows)).copy()

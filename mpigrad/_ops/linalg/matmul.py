@@ -172,7 +172,7 @@ def check_numeric(name: str, array: Any) -> None:
 
 @method
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of two matrices.
+    """The product of two matrices, (n, m) and (m, p). `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.mm(mpigrad.eye(2), mpigrad.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -205,7 +205,8 @@ def check_matrices(a: Any, b: Any) -> None:
 
 @method
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The matrix products of two batches of matrices, pair by pair.
+    """The matrix products of two batches, pair by pair: (batch, n, m) and (batch, m, p) give (batch, n, p). `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.bmm(mpigrad.ones(5, 2, 3), mpigrad.ones(5, 3, 4)).shape
@@ -241,7 +242,7 @@ def check_same_scalar(a: Any, b: Any) -> None:
 
 @method
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of a matrix and a vector.
+    """The product of a matrix (n, m) and a vector (m,): (n,). `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.mv(mpigrad.ones(2, 3), mpigrad.ones(3))
@@ -277,7 +278,8 @@ def _check_vectors(name: str, a: Any, b: Any) -> None:
 
 @method
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inner product of two vectors.
+    """The inner product of two vectors of the same length: a zero-dimensional tensor. `out`: a tensor to which the
+    result is written.
 
     >>> import mpigrad
     >>> mpigrad.dot(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([3.0, 4.0]))
@@ -292,7 +294,8 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @method
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inner product of two vectors, the first one conjugated.
+    """The inner product of two vectors of the same length, the first one conjugated: a zero-dimensional tensor.
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.vdot(mpigrad.tensor([1.0, 2.0]), mpigrad.tensor([3.0, 4.0]))
@@ -307,7 +310,10 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @method
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of vectors, matrices, or broadcast batches of matrices: Python's `@`.
+    """The matrix product, Python's `@`: of vectors, matrices, or batches of matrices, which are broadcast.
+
+    Two vectors give their inner product; a vector with a matrix is a row on the left, a column on the right. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.matmul(mpigrad.ones(7, 2, 3), mpigrad.ones(3)).shape

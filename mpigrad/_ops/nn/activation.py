@@ -108,13 +108,13 @@ def _relu_backward_backward(F: Any, node: Any, h: Any, y: Any) -> Any:
 operator("threshold_backward", lambda g, y: keep(g, y > 0), _relu_backward_backward, saves=(1,),
          node="ThresholdBackwardBackward0")  # fmt: skip
 relu = unary("relu", lambda x: np.maximum(x, 0), lambda F, node, g, y: F.threshold_backward(g, y), saves="result", refuse=_refuse_relu,
-             raw=lambda g, y: keep(g, y > 0), doc="Each element, or zero if it is negative.")  # fmt: skip
+             raw=lambda g, y: keep(g, y > 0), doc="Replace negative elements by 0.")  # fmt: skip
 silu = unary("silu", lambda x: x * _sigmoid(x), _silu_backward, saves="input", refuse=refuse_kinds("biu", "silu_cpu"),
              doc="x * sigmoid(x).", attach=False)  # fmt: skip
 logsigmoid = unary("log_sigmoid", _log_sigmoid, lambda F, node, g, x: g * F.sigmoid(-x), saves="input", attach=False,
                    node="LogSigmoidBackward0", refuse=refuse_kinds("biu", "log_sigmoid_cpu"), doc="log(sigmoid(x)).")  # fmt: skip
 _gelu_none = unary("gelu", kernels.gelu, _gelu_backward, saves="input", refuse=refuse_kinds("biu", "GeluKernelImpl"),
-                   attach=False, doc="x times the normal distribution function of x.")  # fmt: skip
+                   attach=False, doc="x times the standard normal distribution function of x.")  # fmt: skip
 _gelu_by_tanh = unary("gelu", kernels.gelu_tanh, _gelu_tanh_backward, saves="input", refuse=refuse_kinds("biu", "GeluKernelImpl"),
                       attach=False, known_as="gelu_tanh", doc="gelu, approximated with tanh.")  # fmt: skip
 SOFTPLUS = operator("softplus", _softplus, _softplus_backward, saves=(0,))
@@ -133,7 +133,10 @@ def _maybe_in_place(input: Tensor, inplace: bool, compute: Any) -> Tensor:
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x times the cumulative normal distribution of x, exactly or, with `approximate="tanh"`, by a formula with tanh."""
+    """x times the cumulative distribution function of the standard normal distribution at x, element by element.
+
+    `approximate="tanh"` uses an approximation by tanh; the default "none" is exact.
+    """
     if approximate == "none":
         return _gelu_none(input)
     if approximate != "tanh":
@@ -142,21 +145,22 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold."""
+    """log(1 + exp(beta * x)) / beta, a smooth ReLU; where beta * x is above `threshold`, x itself."""
     need_tensors("softplus", input=input)
     _refuse_softplus(input)
     return SOFTPLUS(input, beta=beta, threshold=threshold)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where it is positive, else alpha (exp(x) - 1)."""
+    """x where it is positive, otherwise alpha * (exp(x) - 1). With `inplace=True` the result overwrites `input`."""
     need_tensors("elu", input=input)
     _refuse_elu(input)
     return _maybe_in_place(input, inplace, lambda x: ELU(x, alpha=alpha))
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """elu with the scale and alpha for which activations keep mean 0 and variance 1.
+    """`elu` with the scale and alpha for which activations keep mean 0 and variance 1. With `inplace=True` the result
+    overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.selu(mpigrad.tensor([-1.0, 1.0]))
@@ -169,7 +173,8 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where it is positive, else alpha (exp(x / alpha) - 1).
+    """x where it is positive, otherwise alpha * (exp(x / alpha) - 1). With `inplace=True` the result overwrites
+    `input`.
 
     >>> import mpigrad
     >>> mpigrad.celu(mpigrad.tensor([-1.0, 1.0]), alpha=2.0)
@@ -183,14 +188,15 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x where it is positive, else negative_slope x."""
+    """x where it is positive, otherwise negative_slope * x. With `inplace=True` the result overwrites `input`."""
     need_tensors("leaky_relu", input=input)
     _refuse_leaky(input)
     return _maybe_in_place(input, inplace, lambda x: LEAKY_RELU(x, negative_slope=negative_slope))
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """x, limited to the range from `min_val` to `max_val`."""
+    """Limit each element to the range from `min_val` to `max_val`. With `inplace=True` the result overwrites `input`.
+    """
     need_tensors("hardtanh", input=input)
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
@@ -198,7 +204,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """x, limited to the range from 0 to 6."""
+    """Limit each element to the range from 0 to 6. With `inplace=True` the result overwrites `input`."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
@@ -220,7 +226,8 @@ LOGIT = operator("logit", _logit, _logit_backward, saves=(0,))
 
 
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """log(x / (1 - x)), the inverse of sigmoid. With `eps`, x is limited to the range from eps to 1 - eps.
+    """log(x / (1 - x)), the inverse of sigmoid, element by element. With `eps`, x is first limited to the range from
+    eps to 1 - eps. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.logit(mpigrad.tensor([0.5]))

@@ -21,7 +21,7 @@ Ints = tuple[int, ...]
 
 
 def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """The number of windows along each dimension."""
+    """The number of windows along each dimension; all arguments have one number for each."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(size, kernel, stride, padding, dilation)
     )
@@ -44,7 +44,7 @@ def surrounded(x: Any, reach: Ints, padding: Ints, value: float) -> Any:
 
 
 def within(size: Ints, padding: Ints) -> tuple[Any, ...]:
-    """The index that selects the unpadded part of a padded array."""
+    """The index that selects, from an array padded by `padding`, the unpadded part of the size `size`."""
     return (..., *(slice(p, p + n) for n, p in zip(size, padding)))
 
 

@@ -25,7 +25,7 @@ class _TransposedWeight(OpNode):
 
 
 def untranspose(x: Any) -> Any:
-    """The transpose of a matrix: if it is the transposed view of a whole array, that array itself, not a view of it."""
+    """The transpose of a matrix: if the matrix is itself the transposed view of a whole array, that array."""
     base = x.base
     if base.__class__ is np.ndarray and base.shape == x.shape[::-1] and base.strides == x.strides[::-1]:
         if base.base is None and base.dtype is x.dtype:
@@ -39,7 +39,9 @@ weight_t = operator(
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Apply `input @ weight.T + bias` to the last dimension.
+    """A linear map of the last dimension: `input @ weight.T + bias`.
+
+    `input` is (..., in), `weight` (out, in), `bias` (out,) or None; the result is (..., out).
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.linear(mpigrad.ones(5, 3), mpigrad.ones(4, 3), mpigrad.ones(4))[0]

@@ -26,7 +26,9 @@ def reduced(values: Any, reduction: str) -> Any:
 
 
 def _share(node: Any, g: Any) -> Any:
-    """The factor by which the gradient of a reduced loss is multiplied for each element."""
+    """The gradient of each element of a loss, from the gradient `g` of the reduced loss: divided by their number for
+    "mean".
+    """
     if node.kw["reduction"] != "mean":
         return g
     return g / float(max(int(np.prod(np.broadcast_shapes(*node.shapes[:2]), dtype=np.int64)), 1))

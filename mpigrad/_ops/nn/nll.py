@@ -1,5 +1,6 @@
-"""Negative log likelihood of classes, built on two operators that are each other's derivative: `pick` reads the value of one
-class at each position, `spread` writes it.
+"""Negative log likelihood of classes, built on two operators that are each other's derivative.
+
+`pick` reads the value of one class at each position, `spread` writes it.
 """
 
 from __future__ import annotations
@@ -57,8 +58,9 @@ def likelihood(ndim: int) -> Any:
 
 
 def scale_of(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> tuple[Any, Any, str]:
-    """Three values: targets with ignored ones replaced by a valid class; the factor of each position in the loss (minus its
-    weight, 0 where ignored); and the reduction.
+    """Return three values for the loss: targets, factors and reduction.
+
+    Ignored targets are replaced by a valid class; the factor of a position is minus its weight, 0 where ignored.
     """
     safe, scale, total, wrong = kernels.scales(x, target, weight, ignore_index)
     if wrong:

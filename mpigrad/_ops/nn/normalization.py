@@ -16,8 +16,10 @@ Ints = tuple[int, ...]
 
 
 def _forward(x: Any, w: Any, b: Any, *, stats: Ints, features: Ints, eps: float, view: Ints | None = None) -> Any:
-    """Normalise `x`. `stats` is the shape of mean and variance; `features` the shape from which weight and bias are broadcast;
-    `view` the shape in which `x` is normalised, if that is not its own (groups of channels).
+    """Normalise `x`, multiply by `w` and add `b`.
+
+    `stats` is the shape of mean and variance; `features` the shape from which weight and bias are broadcast; `view`
+    the shape in which `x` is normalised, if that is not its own (groups of channels).
     """
     shape = x.shape
     if view is not None:
@@ -50,7 +52,9 @@ def _along_rows(rows: Ints, shape: Ints, features: Ints) -> bool:
 
 
 def _moments(x: Any, stats: Ints) -> tuple[Any, Any, Any]:
-    """The mean, the differences from it, and the variance."""
+    """The mean of `x` over all dimensions that `stats`, the shape of the statistics, reduces; the differences from
+    it; the variance.
+    """
     axes = tuple(i for i, n in enumerate(stats) if n == 1)
     mean = x.mean(axis=axes, keepdims=True, dtype=x.dtype)
     # in two passes: E[x^2] - E[x]^2 would lose all digits if the mean is large

@@ -48,7 +48,11 @@ def _prepared(name: str, input: Tensor, dim: int | None, kind: dtype | None) -> 
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
-    """exp(x), divided by the sum of exp(x) along a dimension.
+    """Turn scores into probabilities: exp(x) divided by its sum along `dim`, so that the results along `dim` add up
+    to 1.
+
+    `dtype`: convert the input to this type first (default: keep its type). `out`: a tensor to which the result is
+    written.
 
     >>> import mpigrad
     >>> mpigrad.softmax(mpigrad.tensor([0.0, 0.0]), dim=0)
@@ -61,7 +65,8 @@ def softmax(input: Tensor, dim: int | None = None, dtype: dtype | None = None, *
 def log_softmax(
     input: Tensor, dim: int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The logarithm of softmax, computed without loss of digits.
+    """The logarithm of `softmax` along `dim`, computed without overflow. `dtype`: convert the input to this type
+    first (default: keep its type). `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.log_softmax(mpigrad.tensor([0.0, 0.0]), dim=0)

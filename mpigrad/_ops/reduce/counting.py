@@ -18,7 +18,10 @@ from .._define.out import deliver
 @method
 @guarded
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """The number of occurrences of each non-negative integer, or the sum of its `weights`.
+    """The number of occurrences of each integer 0, 1, ... in a vector of non-negative integers.
+
+    `weights`: sum these numbers, one for each element, instead of counting. `minlength`: the least length of the
+    result.
 
     >>> import mpigrad
     >>> mpigrad.bincount(mpigrad.tensor([0, 2, 2]))
@@ -43,8 +46,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @method
 @guarded
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None) -> Tensor:
-    """The number of elements in each of `bins` equal bins between `min` and `max`; if these are equal, between the smallest and
-    the largest element.
+    """The number of elements in each of `bins` equal bins between `min` and `max`; elements outside are not counted.
+
+    If `min` equals `max`, the bins go from the smallest to the largest element. `out`: a tensor to which the result
+    is written.
 
     >>> import mpigrad
     >>> mpigrad.histc(mpigrad.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
@@ -70,7 +75,12 @@ def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The indices at which values would have to be inserted into the sorted last dimension to keep it sorted.
+    """The indices at which the values `input` would have to be inserted into `sorted_sequence` to keep it sorted.
+
+    - `sorted_sequence`: sorted along its last dimension; a vector, or one row for each row of `input`.
+    - `right` (or `side="right"`): of equal elements, after the last one instead of before the first one.
+    - `out_int32`: int32 results instead of int64. `sorter`: the indices that sort `sorted_sequence`, if it is not
+      sorted. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.searchsorted(mpigrad.tensor([1, 3, 5]), mpigrad.tensor([3, 4]))
@@ -112,7 +122,11 @@ def _search(rows: Any, values: Any, side: str) -> Any:
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """For each element of `input`, the index of the bucket between sorted `boundaries` into which it falls.
+    """For each element of `input`, the index of the bucket into which it falls: how many of the sorted `boundaries`
+    are below it.
+
+    `right`: how many are below it or equal. `out_int32`: int32 results instead of int64. `out`: a tensor to which the
+    result is written.
 
     >>> import mpigrad
     >>> mpigrad.bucketize(mpigrad.tensor([3, 6, 9]), mpigrad.tensor([1, 3, 5, 7, 9]))
@@ -129,7 +143,11 @@ def isin(
     elements: Any = None, test_elements: Any = None, *, assume_unique: bool = False, invert: bool = False,
     out: Tensor | None = None, element: Any = None, test_element: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Whether each element is one of `test_elements`.
+    """Whether each element is one of `test_elements`: a tensor of bools with the shape of `elements`; either may be a
+    number.
+
+    `invert`: whether it is none of them. `assume_unique` has no effect on the result. `out`: a tensor to which the
+    result is written.
 
     >>> import mpigrad
     >>> mpigrad.isin(mpigrad.tensor([1, 2]), mpigrad.tensor([2, 3]))

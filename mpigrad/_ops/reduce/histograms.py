@@ -22,7 +22,12 @@ from ..index.masked import nonzero
 @guarded
 def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = None, weight: Tensor | None = None,
               density: bool = False) -> Any:  # fmt: skip
-    """The number of elements (or the sum of their weights) in each bin, and the edges of the bins.
+    """The named tuple (hist, bin_edges): the number of elements in each bin, and the edges of the bins.
+
+    - `bins`: the number of equal bins in `range` (default: from the smallest to the largest element), or a vector of
+      edges.
+    - `weight`: sum these numbers, one for each element, instead of counting. `density`: scale so that the integral is
+      1.
 
     >>> import mpigrad
     >>> mpigrad.histogram(mpigrad.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 2.0)).hist
@@ -52,7 +57,8 @@ def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = N
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Coordinates of elements, from their indices in the flattened tensor.
+    """The coordinates of elements in a tensor of the shape `shape`, from their indices in the flattened tensor: a
+    tuple of tensors.
 
     >>> import mpigrad
     >>> mpigrad.unravel_index(mpigrad.tensor(5), (2, 3))
@@ -83,7 +89,8 @@ FREXP = operator(
 
 
 def frexp(input: Tensor, *, out: Any = None) -> Any:
-    """Mantissa and exponent of each element: the element is the mantissa, from [0.5, 1), times two to the power of the exponent.
+    """Split each element into the named tuple (mantissa, exponent): element = mantissa * 2 ** exponent, with 0.5 <=
+    |mantissa| < 1.
 
     >>> import mpigrad
     >>> mpigrad.frexp(mpigrad.tensor([3.0])).mantissa
@@ -98,7 +105,8 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
 
 @guarded
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
-    """The coordinates of the first `size` elements that are not zero; if there are fewer, the rest is `fill_value`.
+    """The coordinates of the first `size` elements that are not zero, one in each row; if there are fewer, rows of
+    `fill_value` follow. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.nonzero_static(mpigrad.tensor([0, 1]), size=2)

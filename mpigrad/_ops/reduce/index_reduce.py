@@ -33,7 +33,10 @@ INDEX_REDUCE = composite("index_reduce", _index_reduced, 3, node="IndexReduceBac
 
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True,
                  out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Combine the slices of `source` into those of `input` that `index` names, by "prod", "mean", "amax" or "amin".
+    """Combine the slices of `source` into the slices of a copy of `input` at the indices `index` of dimension `dim`.
+
+    `reduce` is "prod", "mean", "amax" or "amin". `include_self=False` leaves the old slices out of the reduction.
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.ones(2).index_reduce(0, mpigrad.tensor([0, 0]), mpigrad.tensor([2.0, 3.0]), "prod")
@@ -60,7 +63,8 @@ RENORM = composite("renorm", _renormed, 1, node="RenormBackward0")
 
 
 def renorm(input: Tensor, p: Any, dim: int, maxnorm: Any, *, out: Tensor | None = None) -> Tensor:
-    """Scale down each slice of a dimension whose `p`-norm is larger than `maxnorm`, so that its norm is `maxnorm`.
+    """Scale down each slice of dimension `dim` whose `p`-norm is larger than `maxnorm`, so that its norm becomes
+    `maxnorm`. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.renorm(mpigrad.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)

@@ -188,7 +188,11 @@ def _max_or_min(name: str, input: Tensor, args: tuple[Any, ...], kw: dict[str, A
 
 @guarded
 def max(input: Tensor, *args: Any, **kw: Any) -> Any:
-    """`max(x)`: the largest element; `max(x, dim, keepdim=False)`: (values, indices); `max(x, other)`: maximum.
+    """The largest element. There are three forms:
+
+    - `max(x)`: of all elements; they share the gradient equally if several are largest.
+    - `max(x, dim, keepdim=False)`: along a dimension, as the named tuple (values, indices).
+    - `max(x, other)`: element by element, `maximum(x, other)`.
 
     >>> import mpigrad
     >>> mpigrad.max(mpigrad.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
@@ -201,7 +205,11 @@ def max(input: Tensor, *args: Any, **kw: Any) -> Any:
 
 @guarded
 def min(input: Tensor, *args: Any, **kw: Any) -> Any:
-    """`min(x)`: the smallest element; `min(x, dim, keepdim=False)`: (values, indices); `min(x, other)`: minimum.
+    """The smallest element. There are three forms:
+
+    - `min(x)`: of all elements; they share the gradient equally if several are smallest.
+    - `min(x, dim, keepdim=False)`: along a dimension, as the named tuple (values, indices).
+    - `min(x, other)`: element by element, `minimum(x, other)`.
 
     >>> import mpigrad
     >>> mpigrad.min(mpigrad.tensor([4.0, 2.0]))
@@ -222,7 +230,10 @@ def _amax_or_amin(name: str, op: Any, input: Tensor, dim: Any, keepdim: bool, ou
 
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The largest element over one or several dimensions; elements that are equal to it share the gradient.
+    """The largest element over dimensions; elements that are equal to it share the gradient equally.
+
+    `dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `out`: a tensor to
+    which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.amax(mpigrad.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=(0, 1))
@@ -232,12 +243,17 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
 
 
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The smallest element over one or several dimensions; elements that are equal to it share the gradient."""
+    """The smallest element over dimensions; elements that are equal to it share the gradient equally.
+
+    `dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `out`: a tensor to
+    which the result is written.
+    """
     return _amax_or_amin("amin", AMIN, input, dim, keepdim, out)
 
 
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest element.
+    """The smallest and the largest element, as the named tuple (min, max). `dim`: the dimension; by default all
+    elements. `keepdim`: keep it with length 1.
 
     >>> import mpigrad
     >>> mpigrad.aminmax(mpigrad.tensor([3.0, 1.0])).max
@@ -265,7 +281,8 @@ def _arg(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool, ou
 
 @guarded
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The index of the largest element: in the flattened tensor, or along a dimension.
+    """The index (int64) of the largest element: in the flattened tensor, or along `dim`. `keepdim`: keep `dim` with
+    length 1. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.argmax(mpigrad.tensor([[1.0, 5.0], [3.0, 2.0]]), dim=1)
@@ -276,7 +293,9 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
 
 @guarded
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The index of the smallest element: in the flattened tensor, or along a dimension."""
+    """The index (int64) of the smallest element: in the flattened tensor, or along `dim`. `keepdim`: keep `dim` with
+    length 1. `out`: a tensor to which the result is written.
+    """
     return _arg("argmin", _argmin, input, dim, keepdim, out)
 
 
@@ -319,7 +338,9 @@ def _middle_of(name: str, op: Any, find: Any, input: Tensor, dim: int | None, ke
 
 @guarded
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The median element (with an even number, the lower one of the two in the middle); along a dimension, (values, indices).
+    """The median; of an even number of elements, the lower one of the two in the middle. nan if an element is nan.
+
+    With `dim`, along that dimension as the named tuple (values, indices); `keepdim`: keep it with length 1.
 
     >>> import mpigrad
     >>> mpigrad.median(mpigrad.tensor([3.0, 1.0, 2.0]))
@@ -330,13 +351,18 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
 
 @guarded
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """`median` of the elements that are not nan."""
+    """`median` of the elements that are not nan. With `dim`, the named tuple (values, indices); `keepdim`: keep it
+    with length 1.
+    """
     return _middle_of("nanmedian", NANMEDIAN_ALL, _nanmedian_index, input, dim, keepdim, out)
 
 
 @guarded
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The most frequent value (of equals the smallest) along a dimension, and its last index: (values, indices).
+    """The most frequent value along `dim` (of several the smallest), and the last index of it: the named tuple
+    (values, indices).
+
+    `keepdim`: keep `dim` with length 1.
 
     >>> import mpigrad
     >>> mpigrad.mode(mpigrad.tensor([1, 2, 2])).values

@@ -127,8 +127,11 @@ def var(
     correction: float | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The variance: the sum of squared differences from the mean, divided by the number of elements minus `correction` (default
-    1).
+    """The variance: the sum of squared differences from the mean, divided by the number of elements minus
+    `correction` (default 1).
+
+    `unbiased=False` is an older form of `correction=0`. `dim`: a dimension, or a tuple of several; by default all.
+    `keepdim`: keep them with length 1. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.var(mpigrad.tensor([1.0, 2.0, 3.0]))
@@ -146,7 +149,7 @@ def std(
     correction: float | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The standard deviation: the square root of `var`.
+    """The standard deviation: the square root of `var`, whose arguments it has.
 
     >>> import mpigrad
     >>> mpigrad.std(mpigrad.tensor([1.0, 2.0, 3.0]))
@@ -157,13 +160,13 @@ def std(
 
 def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The variance and the mean."""
+    """The tuple (variance, mean). The arguments are those of `var`."""
     return VAR_MEAN(input, **_arguments(input, dim, unbiased, keepdim, correction))
 
 
 def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The standard deviation and the mean."""
+    """The tuple (standard deviation, mean). The arguments are those of `var`."""
     return STD_MEAN(input, **_arguments(input, dim, unbiased, keepdim, correction))
 
 

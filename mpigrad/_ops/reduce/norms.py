@@ -49,7 +49,8 @@ LOGSUMEXP = operator("logsumexp", _logsumexp, _logsumexp_backward, saves=(0, RES
 
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """log(sum(exp(x))) over dimensions, without overflow.
+    """log(sum(exp(x))) over the dimension (or dimensions) `dim`, without overflow. `keepdim`: keep them with length
+    1. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.logsumexp(mpigrad.zeros(2), dim=0)
@@ -119,7 +120,12 @@ DIST = operator("dist", lambda x, y, *, ord: _norm(x - y, ord=ord, dim=None, kee
 
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The `ord`-norm of the elements over dimensions (default: all)."""
+    """The `ord`-norm of vectors: sum(|x| ** ord) ** (1 / ord); inf and -inf are the largest and smallest |x|, 0
+    counts nonzero elements.
+
+    `dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `dtype`: convert to
+    this type first. `out`: a tensor to which the result is written.
+    """
     need_tensors("linalg.vector_norm", x=x)
     if dtype is not None:
         wanted = as_dtype(dtype)
@@ -155,7 +161,10 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None,
          dtype: dtype | None = None) -> Tensor:  # fmt: skip
-    """The norm of the elements, over all or some dimensions; by default the 2-norm ("fro").
+    """The `p`-norm of the elements, by default the 2-norm ("fro"); "nuc" is the nuclear norm of matrices.
+
+    `dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `dtype`: convert to
+    this type first. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.norm(mpigrad.tensor([3.0, 4.0]))
@@ -169,7 +178,8 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 
 
 def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The root of the sum of squares over dimensions.
+    """The root of the sum of squares over the dimension (or dimensions) `dim`. `keepdim`: keep them with length 1.
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.frobenius_norm(mpigrad.tensor([[3.0, 4.0]]), 1)
@@ -179,7 +189,8 @@ def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tenso
 
 
 def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The sum of the singular values.
+    """The sum of the singular values of a matrix, or of the matrices in the two dimensions `dim`. `keepdim`: keep
+    them with length 1. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.nuclear_norm(mpigrad.eye(2))
@@ -189,7 +200,7 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: 
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The `p`-norm of `input - other`.
+    """The `p`-norm of `input - other`, over all elements: a zero-dimensional tensor.
 
     >>> import mpigrad
     >>> mpigrad.dist(mpigrad.tensor([3.0, 4.0]), mpigrad.zeros(2))
@@ -210,7 +221,9 @@ NANSUM = operator("nansum", _nansum, lambda F, node, g, x: F.keep(_spread(F, nod
 def nansum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """The sum of the elements that are not nan.
+    """The sum of the elements that are not nan. `dim`: a dimension, or a tuple of several; by default all. `keepdim`:
+    keep them with length 1. `dtype`: convert the input to this type first (default: keep its type). `out`: a tensor
+    to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.nansum(mpigrad.tensor([1.0, float("nan")]))
@@ -225,7 +238,10 @@ def nansum(
 def nanmean(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """The mean of the elements that are not nan."""
+    """The mean of the elements that are not nan. `dim`: a dimension, or a tuple of several; by default all.
+    `keepdim`: keep them with length 1. `dtype`: convert the input to this type first (default: keep its type). `out`:
+    a tensor to which the result is written.
+    """
     known = (~input.detach().isnan()).sum(dim, keepdim)
     return deliver(nansum(input, dim, keepdim, dtype=dtype) / known, out)
 
@@ -245,17 +261,21 @@ def _logical(name: str, reduce: Any, doc: str) -> Any:
         return deliver(plain(made.astype(np.uint8) if x.dtype == np.uint8 else made), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__, call.__module__ = doc, "mpigrad"
+    call.__doc__ = (
+        f"{doc}\n\n`dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `out`: a "
+        "tensor to which the result is written."
+    )
+    call.__module__ = "mpigrad"
     return method(call)
 
 
-any = _logical("any", any_reduce, "Whether at least one element (of all, or along dimensions) is nonzero.")
-all = _logical("all", all_reduce, "Whether all elements (or all along dimensions) are nonzero.")
+any = _logical("any", any_reduce, "Whether at least one element is nonzero: of all, or over dimensions; a tensor of bools.")
+all = _logical("all", all_reduce, "Whether all elements are nonzero, of the tensor or over dimensions; a tensor of bools.")
 
 
 @guarded
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements are not zero.
+    """The number of elements that are not zero: of all, or over the dimension (or dimensions) `dim`.
 
     >>> import mpigrad
     >>> mpigrad.count_nonzero(mpigrad.tensor([0, 1, 2]))

@@ -131,7 +131,10 @@ def _summable(input: Tensor, kind: dtype | None) -> Tensor:
 
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None,
          out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The product of all elements, or along a dimension.
+    """The product of all elements, or along `dim`. `keepdim`: keep `dim` with length 1.
+
+    `dtype`: convert to this type first; integers and booleans are multiplied as int64. `out`: a tensor to which the
+    result is written.
 
     >>> import mpigrad
     >>> mpigrad.prod(mpigrad.tensor([2.0, 3.0]))
@@ -147,7 +150,8 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """Running products along a dimension.
+    """Running products along `dim`: result i is the product of the elements 0 to i. `dtype`: convert the input to
+    this type first (default: keep its type). `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.cumprod(mpigrad.tensor([1.0, 2.0, 3.0]), dim=0)

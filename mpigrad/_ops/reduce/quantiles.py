@@ -22,7 +22,10 @@ _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *,
          out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The differences of neighbouring elements along a dimension, taken `n` times.
+    """The differences of neighbouring elements, x[i + 1] - x[i], along `dim`, taken `n` times.
+
+    `prepend`, `append`: tensors to join to the beginning and the end of `dim` first. `out`: a tensor to which the
+    result is written.
 
     >>> import mpigrad
     >>> mpigrad.diff(mpigrad.tensor([1, 3, 2]))
@@ -49,7 +52,11 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 @guarded
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
              out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The `q`-quantile of the elements, over all or along a dimension.
+    """The `q`-quantile of the elements: of all, or along `dim`. `keepdim`: keep `dim` with length 1.
+
+    - `q`: a number between 0 and 1, or a vector of them, which adds a first dimension to the result.
+    - `interpolation`: between neighbouring elements: "linear" (default), "lower", "higher", "midpoint" or "nearest".
+      `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.quantile(mpigrad.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
@@ -61,7 +68,7 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
 @guarded
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
                 interpolation: str = "linear", out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """`quantile` of the elements that are not nan.
+    """`quantile` of the elements that are not nan; the arguments are the same.
 
     >>> import mpigrad
     >>> mpigrad.nanquantile(mpigrad.tensor([float("nan"), 1.0, 2.0]), 0.5)
@@ -114,7 +121,9 @@ def _along(input: Tensor, parts: Tensor, dim: int | None, keepdim: bool, way: st
 
 
 def _counted(ordered: Tensor, count: Any, parts: Tensor, way: str) -> Tensor:
-    """The quantiles of the first `count` elements of each row."""
+    """The quantiles of the first `count` elements of each sorted row; `parts` are the fractions, `way` the
+    interpolation.
+    """
     rank = np.maximum(count - 1, 0) * parts._array.reshape(-1).astype("f8")
     weight, low = _places(rank, way)
     high = np.minimum(low + (weight > 0), np.maximum(count - 1, 0))
@@ -136,7 +145,12 @@ def _places(rank: np.ndarray, way: str) -> tuple[np.ndarray, np.ndarray]:
 
 @method
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """Sum over the dimensions that broadcasting from `size` to this tensor's shape adds or stretches."""
+    """Sum over the dimensions that broadcasting from the shape `size` to this tensor's shape adds or stretches.
+
+    >>> import mpigrad
+    >>> mpigrad.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
     shape = size_from("sum_to_size", size)
     mine = self._array.shape
     fits = len(shape) <= len(mine) and all(n in (1, m) for n, m in zip(shape[::-1], mine[::-1]))

@@ -39,7 +39,8 @@ CUMSUM = operator("cumsum", _cumsum, _cumsum_backward)
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """Running sums along a dimension.
+    """Running sums along `dim`: result i is the sum of the elements 0 to i. `dtype`: convert the input to this type
+    first (default: keep its type). `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.cumsum(mpigrad.tensor([1.0, 2.0, 3.0]), dim=0)
@@ -55,8 +56,9 @@ def _logcumsumexp(x: Any, *, dim: int) -> Any:
 
 
 def _logcumsumexp_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
-    """The derivative of logcumsumexp, with exponents of the same sign summed together (positive and negative parts of the
-    gradient apart), so that nothing overflows.
+    """The derivative of logcumsumexp, without overflow.
+
+    Exponents of the same sign are summed together: positive and negative parts of the gradient apart.
     """
     dim = node.kw["dim"]
     if F is not RAW:
@@ -67,8 +69,10 @@ def _logcumsumexp_backward(F: Any, node: Any, g: Any, x: Any, y: Any) -> Any:
 
 
 def _logcumsumexp_recorded(g: Tensor, x: Tensor, y: Tensor, dim: int) -> Tensor:
-    """The sum over j >= i of g[j] exp(x[i] - y[j]), pair by pair: no exponent is above 0, and no derivative is lost
-    where the sign of `g` splits it."""
+    """The sum over j >= i of g[j] * exp(x[i] - y[j]), computed pair by pair, so that it can be differentiated again.
+
+    No exponent is above 0, and no derivative is lost where the sign of `g` would split it.
+    """
     if x._array.ndim == 0:
         return g
     length, trailing = x._array.shape[dim], (1,) * (x._array.ndim - dim - 1)
@@ -86,7 +90,8 @@ LOGCUMSUMEXP = operator("logcumsumexp", _logcumsumexp, _logcumsumexp_backward, s
 
 
 def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """Running log(sum(exp(x))) along a dimension, without overflow.
+    """Running log(sum(exp(x))) along `dim`, computed without overflow. `out`: a tensor to which the result is
+    written.
 
     >>> import mpigrad
     >>> mpigrad.logcumsumexp(mpigrad.zeros(2), dim=0)

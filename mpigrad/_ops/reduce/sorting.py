@@ -56,7 +56,9 @@ def _kept(found: Any, dim: int, keepdim: bool) -> Any:
 
 
 def _running(x: Any, better: Any, *, dim: int) -> Any:
-    """The running extreme along a dimension, and the last index at which it occurred."""
+    """The running extreme of `x` along a dimension, and the last index at which it occurred; `better` is np.maximum
+    or np.minimum.
+    """
     xp = array_module(x)
     values = running(better, x, dim)
     places = xp.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - dim - 1))
@@ -96,8 +98,10 @@ def _choose(op: Any, name: str, input: Tensor, dim: int, out: Any, **kw: Any) ->
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None, *, out: Any = None) -> Any:
-    """The elements of a dimension in ascending (or descending) order, and their original indices. Equal elements keep their
-    order.
+    """The elements along `dim` in ascending (or `descending`) order, and their original indices: the named tuple
+    (values, indices).
+
+    Equal elements keep their order, whether or not `stable` is given. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> values, indices = mpigrad.sort(mpigrad.tensor([3, 1, 2]))
@@ -110,7 +114,8 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
 @method
 @guarded
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that sort a dimension.
+    """The indices that sort `input` along `dim`, in ascending (or `descending`) order. Equal elements keep their
+    order.
 
     >>> import mpigrad
     >>> mpigrad.argsort(mpigrad.tensor([3, 1, 2]))
@@ -124,13 +129,16 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 @method
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The tensor sorted along its first dimension."""
+    """The tensor sorted along its first dimension, in ascending order. `out`: a tensor to which the result is
+    written.
+    """
     return deliver(sort(input, 0)[0], out)
 
 
 @method
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
-    """The `k` largest (or smallest) elements of a dimension, and their indices.
+    """The `k` largest elements along `dim` (with `largest=False` the smallest), in order: the named tuple (values,
+    indices).
 
     >>> import mpigrad
     >>> mpigrad.topk(mpigrad.tensor([1, 5, 3]), 2).values
@@ -144,7 +152,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 @method
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The `k`-th smallest element of a dimension (counted from 1), and its index."""
+    """The `k`-th smallest element along `dim` (counted from 1): the named tuple (values, indices). `keepdim`: keep
+    `dim` with length 1.
+    """
     at = wrap_dim(dim, input._array.ndim)
     if not 1 <= k <= (input._array.shape[at] if input._array.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
@@ -153,7 +163,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
 
 @method
 def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
-    """The largest element up to each position of a dimension, and its index.
+    """The largest element up to each position along `dim`, and its index: the named tuple (values, indices).
 
     >>> import mpigrad
     >>> mpigrad.cummax(mpigrad.tensor([1, 3, 2]), 0).values
@@ -164,7 +174,7 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
 
 @method
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
-    """The smallest element up to each position of a dimension, and its index."""
+    """The smallest element up to each position along `dim`, and its index: the named tuple (values, indices)."""
     return _choose(_CUMMIN, "cummin", input, dim, out)
 
 
@@ -179,7 +189,10 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements (or slices of a dimension), sorted.
+    """The distinct elements, sorted; with `dim`, the distinct slices of that dimension.
+
+    `return_inverse`: also return, for each element, its index in the result; `return_counts`: also return how often
+    each occurs. The result is then a tuple.
 
     >>> import mpigrad
     >>> mpigrad.unique(mpigrad.tensor([3, 1, 3]), return_counts=True)
@@ -203,7 +216,10 @@ def _unique_results(found: Any, inverse: Any, counts: Any, with_inverse: bool, w
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements (or slices of a dimension) without repetitions of the previous one.
+    """The elements (with `dim`, the slices of that dimension) without those that equal the one before.
+
+    `return_inverse`: also return, for each element, its index in the result; `return_counts`: also return the length
+    of each run.
 
     >>> import mpigrad
     >>> mpigrad.unique_consecutive(mpigrad.tensor([1, 1, 2, 1]))
@@ -227,7 +243,7 @@ def unique_consecutive(
 def _unique_method(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The distinct elements, sorted."""
+    """The distinct elements, sorted; the arguments are those of `mpigrad.unique`."""
     return unique(self, sorted, return_inverse, return_counts, dim)
 
 

@@ -21,7 +21,10 @@ from .products import cumprod
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """The covariance matrix of variables; each row is a variable, each column an observation.
+    """The covariance matrix of variables: each row of `input` is a variable, each column an observation.
+
+    `correction` is subtracted from the number of observations in the divisor. `fweights`: how often each observation
+    counts (integers); `aweights`: its relative weight.
 
     >>> import mpigrad
     >>> mpigrad.cov(mpigrad.tensor([[0.0, 2.0], [2.0, 0.0]]))
@@ -76,7 +79,8 @@ def _weights(x: Tensor, fweights: Tensor | None, aweights: Tensor | None) -> Ten
 
 @guarded
 def corrcoef(input: Tensor) -> Tensor:
-    """The matrix of correlation coefficients of variables; each row is a variable, each column an observation.
+    """The matrix of correlation coefficients of variables: each row of `input` is a variable, each column an
+    observation.
 
     >>> import mpigrad
     >>> mpigrad.corrcoef(mpigrad.tensor([[0.0, 2.0], [2.0, 0.0]]))
@@ -99,7 +103,9 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 def _pieces(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Any, Tensor, int]:
-    """The widths of the trapezoids, and the sums of their two heights."""
+    """For the trapezoidal rule: the widths of the trapezoids (from positions `x` or the distance `dx`), and the sums
+    of their two heights.
+    """
     need_tensors(name, y=y)
     if not y.ndim:
         raise RuntimeError("Dimension specified as -1 but tensor has no dimensions" if dim == -1 else f"bad dim {dim}")
@@ -123,8 +129,9 @@ def _pieces(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[
 
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral of samples along a dimension by the trapezoidal rule; `x` are the positions of the samples, or `dx` their
-    distance.
+    """The integral of samples `y` along `dim` by the trapezoidal rule.
+
+    `x` has the positions of the samples; or `dx` is their distance, by default 1.
 
     >>> import mpigrad
     >>> mpigrad.trapezoid(mpigrad.tensor([1.0, 2.0, 3.0]))
@@ -137,12 +144,13 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """Another name of `trapezoid`."""
+    """Another name of `trapezoid`, with the same arguments."""
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral of samples from the first one up to each of the others, by the trapezoidal rule.
+    """The integral of samples from the first one up to each of the others, by the trapezoidal rule; arguments as for
+    `trapezoid`.
 
     >>> import mpigrad
     >>> mpigrad.cumulative_trapezoid(mpigrad.tensor([1.0, 2.0, 3.0]))
@@ -155,7 +163,11 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
 
 
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Numerical gradient along each dimension, from differences of neighbours; for inner elements of second order.
+    """The numerical gradient along each dimension of `dim` (default: all), from differences of neighbours: a tuple of
+    tensors.
+
+    - `spacing`: the distance of the elements, one number, one for each dimension, or a tensor of positions for each.
+    - `edge_order`: the order of the formula at the ends, 1 or 2; inside, it is of second order.
 
     >>> import mpigrad
     >>> mpigrad.gradient(mpigrad.tensor([0.0, 1.0, 4.0, 9.0]))[0]
@@ -207,7 +219,10 @@ def _slope(x: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The Vandermonde matrix: each row has the powers of one element of a vector.
+    """The Vandermonde matrix of a vector: each row has the powers of one element, N of them (default: the vector's
+    length).
+
+    Powers decrease from N - 1 to 0, or with `increasing` grow from 0.
 
     >>> import mpigrad
     >>> mpigrad.vander(mpigrad.tensor([2, 3]), 3)

@@ -33,7 +33,9 @@ def kept_shape(shape: tuple[int, ...], dim: Dims) -> tuple[int, ...]:
 
 
 def spread_raw(g: Any, *, shape: tuple[int, ...], dim: Dims = None, keepdim: bool = False) -> Any:
-    """Broadcast a reduced array back along the reduced dimensions, as a copy."""
+    """Broadcast the reduced array `g` back to `shape`, along the dimensions `dim` (None: all) that were reduced; a
+    copy.
+    """
     made = (np if g.__class__ is ndarray else array_module(g)).empty(shape, g.dtype)
     made[...] = g if keepdim or dim is None else g.reshape(kept_shape(shape, dim))
     return made
@@ -84,7 +86,7 @@ def _mean_all(x: Any) -> Any:
 
 
 def count_of(shape: tuple[int, ...], dim: Dims) -> int:
-    """The number of elements over which each result of a reduction is computed."""
+    """How many elements each result of a reduction over `dim` (None: all) of an array of this shape combines."""
     count = 1
     for i, length in enumerate(shape):
         if dim is None or i in dim:
@@ -130,7 +132,7 @@ def _quick(op: Operator, x: Tensor, kw: dict[str, Any]) -> Tensor | None:
 
 
 def _reduced(whole: Operator, along: Operator, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """Run a reduction over all dimensions, or over those given."""
+    """Run a reduction of `x`: the operator `whole` over all dimensions, `along` over those given."""
     if dim is None and not keepdim:
         op, kw = whole, _NO_KW
     else:
@@ -150,7 +152,11 @@ def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None,
     axis: Any = None, keepdims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The sum of all elements, or over the given dimensions. Integers and booleans are summed as int64.
+    """The sum of all elements, or over dimensions. Integers and booleans are summed as int64.
+
+    `dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `dtype`: convert
+    the input to this type first (default: keep its type). `out`: a tensor to which the result is written. `axis` and
+    `keepdims` are NumPy's names of `dim` and `keepdim`.
 
     >>> import mpigrad
     >>> mpigrad.ones(2, 3).sum(dim=1)
@@ -172,7 +178,11 @@ def mean(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None,
     axis: Any = None, keepdims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of all elements, or over the given dimensions; of float or complex tensors only.
+    """The mean of all elements, or over dimensions. Integers raise a RuntimeError, unless `dtype` is given.
+
+    `dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `dtype`: convert
+    the input to this type first (default: keep its type). `out`: a tensor to which the result is written. `axis` and
+    `keepdims` are NumPy's names of `dim` and `keepdim`.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1.0, 2.0, 6.0]).mean()

@@ -42,19 +42,22 @@ def _stretched(input: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
 
 @method
 def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """Broadcast dimensions of length 1 to other lengths, and add dimensions in front, as a view."""
+    """Broadcast this tensor to the shape `sizes`, as a view: dimensions of length 1 are repeated without a copy.
+
+    -1 keeps a dimension's length; more sizes than dimensions add dimensions in front.
+    """
     return _expand(self, shape=_stretched(self, sizes_of(sizes if size is None else (size,))))
 
 
 @method
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Broadcast this tensor to the shape of `other`, as a view."""
+    """Broadcast this tensor to the shape of `other`, as a view; see `expand`."""
     return _expand(self, shape=_stretched(self, other._array.shape))
 
 
 @method
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """Broadcast a tensor to a shape, as a view.
+    """Broadcast a tensor to the shape `size`, as a view; a RuntimeError if the shapes do not fit.
 
     >>> import mpigrad
     >>> mpigrad.broadcast_to(mpigrad.tensor([1, 2]), (2, 2))
@@ -65,7 +68,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape to which all given shapes can be broadcast.
+    """The shape to which all given shapes (tuples of ints) can be broadcast; a RuntimeError if there is none.
 
     >>> import mpigrad
     >>> mpigrad.broadcast_shapes((2, 1), (3,))
@@ -85,7 +88,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Broadcast tensors to their common shape, as views."""
+    """Broadcast tensors to their common shape: a tuple of views."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     shape: tuple[int, ...] = ()
@@ -113,7 +116,7 @@ def _several(tensors: tuple[Any, ...], one: Any) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """Give a zero-dimensional tensor one dimension; others are returned unchanged.
+    """Give zero-dimensional tensors one dimension; others are returned unchanged. Several tensors give a tuple.
 
     >>> import mpigrad
     >>> mpigrad.atleast_1d(mpigrad.tensor(3))
@@ -123,7 +126,7 @@ def atleast_1d(*tensors: Any) -> Any:
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """Give tensors with fewer than two dimensions leading dimensions of length 1."""
+    """Give tensors with fewer than two dimensions leading dimensions of length 1. Several tensors give a tuple."""
     return _several(tensors, _at_least_2d)
 
 
@@ -133,7 +136,11 @@ def _at_least_2d(tensor: Tensor) -> Tensor:
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """Give tensors with fewer than three dimensions new dimensions of length 1."""
+    """Give tensors with fewer than three dimensions new dimensions of length 1: (n,) becomes (1, n, 1), (n, m)
+    becomes (n, m, 1).
+
+    Several tensors give a tuple.
+    """
     return _several(tensors, _at_least_3d)
 
 

@@ -87,7 +87,8 @@ def _check_list(name: str, tensors: Any) -> Tensors:
 
 
 def cat(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors along an existing dimension.
+    """Join tensors along the existing dimension `dim`; their other dimensions must be equal. The type is the common
+    one. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.cat([mpigrad.tensor([1, 2]), mpigrad.tensor([3])])
@@ -145,7 +146,8 @@ concat = concatenate = cat
 
 
 def stack(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors of the same shape along a new dimension.
+    """Join tensors of the same shape along a new dimension, which becomes dimension `dim` of the result. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.stack([mpigrad.tensor([1, 2]), mpigrad.tensor([3, 4])], 1)
@@ -168,23 +170,23 @@ def stack(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tenso
 
 
 def hstack(tensors: Tensors, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors along dimension 1 (vectors along dimension 0)."""
+    """Join tensors along dimension 1; vectors along dimension 0. `out`: a tensor to which the result is written."""
     found = _some("hstack", [atleast_1d(each) for each in _check_list("hstack", tensors)])
     return cat(found, 0 if found[0]._array.ndim == 1 else 1, out=out)
 
 
 def vstack(tensors: Tensors, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors along dimension 0; vectors become rows."""
+    """Join tensors along dimension 0; vectors become rows. `out`: a tensor to which the result is written."""
     return cat(_some("vstack", [atleast_2d(each) for each in _check_list("vstack", tensors)]), 0, out=out)
 
 
 def dstack(tensors: Tensors, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors along dimension 2."""
+    """Join tensors along dimension 2, after `atleast_3d`. `out`: a tensor to which the result is written."""
     return cat(_some("dstack", [atleast_3d(each) for each in _check_list("dstack", tensors)]), 2, out=out)
 
 
 def column_stack(tensors: Tensors, *, out: Tensor | None = None) -> Tensor:
-    """Join tensors along dimension 1; vectors become columns."""
+    """Join tensors along dimension 1; vectors become columns. `out`: a tensor to which the result is written."""
     found = [
         each if each._array.ndim > 1 else each.reshape(-1 if each._array.size else 0, 1)
         for each in _check_list("column_stack", tensors)
@@ -240,7 +242,10 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Coordinate grids of vectors, as views: `indexing` is "ij" (the first vector runs along dimension 0) or "xy".
+    """Coordinate grids of vectors: a tuple with one tensor for each vector, all of the shape of their lengths; views.
+
+    `indexing`: with "ij" (default, with a warning if not given) the first vector runs along dimension 0, with "xy"
+    along dimension 1.
 
     >>> import mpigrad
     >>> rows, columns = mpigrad.meshgrid(mpigrad.tensor([1, 2]), mpigrad.tensor([3, 4, 5]), indexing="ij")

@@ -31,7 +31,11 @@ constant_pad = operator(
 
 
 def sources(n: int, before: int, after: int, mode: str) -> Any:
-    """For each output element along one dimension, the index of the input element that it repeats."""
+    """For each output element along a dimension of length n, the index of the input element that it repeats, for this
+    padding mode.
+
+    `before` and `after` are the numbers of elements added at the two ends.
+    """
     if mode == "circular":  # elements that are cut off at one end are not used for the other end
         kept = np.arange(max(-before, 0), n - max(-after, 0))
         return kept[np.arange(-max(before, 0), len(kept) + max(after, 0)) % len(kept)]

@@ -60,7 +60,7 @@ def _reshape(input: Tensor, given: tuple[int, ...]) -> Tensor:
 
 
 def _fits(array: Any, shape: tuple[int, ...]) -> bool:
-    """Whether an array can get the shape without a copy."""
+    """Whether an array can get the shape `shape` without a copy."""
     with guard(array):
         return array.size == 0 or array_module(array).may_share_memory(array.reshape(shape), array)
 
@@ -69,7 +69,9 @@ add_to_both("reshape", _as, lambda input, *, shape: _reshape(input, shape))
 
 
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
-    """A tensor with the same elements in another shape; a view of `input` if possible, otherwise a copy.
+    """A tensor with the same elements in the shape `shape`; a view of `input` if possible, otherwise a copy.
+
+    -1 stands for the length that follows from the others; a RuntimeError if the number of elements does not fit.
 
     >>> import mpigrad
     >>> mpigrad.reshape(mpigrad.tensor([1, 2, 3, 4]), (2, -1))
@@ -80,7 +82,9 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def _reshape_method(self: Tensor, *shape: Any) -> Tensor:
-    """A tensor with the same elements in another shape: `x.reshape(2, 3)` or `x.reshape((2, 3))`."""
+    """A tensor with the same elements in another shape: `x.reshape(2, 3)` or `x.reshape((2, 3))`; see
+    `mpigrad.reshape`.
+    """
     return _reshape(self, sizes_of(shape))
 
 
@@ -89,7 +93,10 @@ method(_reshape_method, "reshape")
 
 @method
 def view(self: Tensor, *shape: Any, **names: Any) -> Tensor:
-    """A view of the same memory in another shape; RuntimeError if that would need a copy."""
+    """A view of the same memory in another shape: `x.view(2, -1)`; a RuntimeError if that would need a copy.
+
+    `x.view(dtype)` reads the same bytes as another type.
+    """
     if names:
         shape = (*shape, names["dtype"] if "dtype" in names else names["size"])
     if len(shape) == 1 and isinstance(shape[0], Dtype):
@@ -141,7 +148,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Merge the dimensions from `start_dim` to `end_dim` into one.
+    """Merge the dimensions from `start_dim` to `end_dim` (included; default: all) into one; a view if possible.
 
     >>> import mpigrad
     >>> mpigrad.ones(2, 3, 4).flatten(1).shape
@@ -163,7 +170,9 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @method
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Split the dimension `dim` into several, of the lengths `sizes`."""
+    """Split the dimension `dim` into several, of the lengths `sizes`; -1 for a length that follows from the others. A
+    view.
+    """
     shape = input._array.shape
     at, parts = wrap_dim(dim, len(shape)), sizes_of((sizes,))
     if not parts:
@@ -181,7 +190,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method
 def ravel(input: Tensor) -> Tensor:
-    """All elements as a vector; a view if possible."""
+    """All elements as a vector; a view if possible, otherwise a copy."""
     return _reshape(input, (-1,) if input._array.size else (0,))
 
 
@@ -197,7 +206,8 @@ def _squeeze_kind(dim: Any) -> int:
 
 @method
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Remove dimensions of length 1: all, or those given.
+    """Remove dimensions of length 1: all of them, or those of `dim` (an int or a tuple); a view. Longer dimensions
+    stay.
 
     >>> import mpigrad
     >>> mpigrad.ones(1, 2, 1).squeeze(-1).shape
@@ -208,14 +218,14 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 @method
 def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Remove dimensions of length 1, in place."""
+    """Remove dimensions of length 1 from this tensor, in place: all of them, or those of `dim`; returns the tensor."""
     undo = {"shape": self._array.shape}
     return reshape_in_place(self, _SQUEEZE[3 + _squeeze_kind(dim)], VIEW, {"dims": _removable(self, dim)}, undo)
 
 
 @method
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """Insert a dimension of length 1.
+    """Insert a dimension of length 1, which becomes dimension `dim` of the result; a view.
 
     >>> import mpigrad
     >>> mpigrad.ones(2).unsqueeze(0).shape
@@ -226,7 +236,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 @method
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """Insert a dimension of length 1, in place."""
+    """Insert a dimension of length 1 into this tensor, in place, as dimension `dim`; returns the tensor."""
     at = wrap_dim(dim, self._array.ndim + 1)
     return reshape_in_place(self, _INSERT_, _SQUEEZE[1], {"dim": at}, {"dims": (at,)})
 

@@ -25,7 +25,7 @@ def _take(x: Any, *, key: Key) -> Any:
 
 
 def _place(x: Any, *, shape: tuple[int, ...], key: Key) -> Any:
-    """Zeros of a shape, with `x` at the elements that the key selects."""
+    """Zeros of a shape, with `x` at the elements that the key selects: the derivative of basic indexing."""
     made = array_module(x).zeros(shape, x.dtype)
     made[key] = x
     return made
@@ -52,7 +52,8 @@ add_to_both("zeros_like_shaped", _zeros, lambda like, *, shape: wrap(_zeros(like
 
 @method
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at one index of a dimension, without that dimension; a view.
+    """The slice at position `index` of dimension `dim`, without that dimension; a view. Negative indices count from
+    the end.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).select(1, 0)
@@ -69,7 +70,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @method
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """The slice of a dimension from `start`, `length` elements long; a view.
+    """The elements from `start` to `start + length - 1` of dimension `dim`; a view.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3, 4]).narrow(0, 1, 2)
@@ -139,7 +140,7 @@ _SPLIT_SIZES = operator("split_with_sizes", _split, _split_backward, node="Split
 
 @method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices of a dimension, without that dimension, as a tuple of views.
+    """All slices along dimension `dim`, without that dimension, as a tuple of views.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).unbind()
@@ -165,7 +166,9 @@ def _check_dims(name: str, input: Tensor) -> None:
 
 
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of a given size (the last may be smaller), or of given sizes, along a dimension; views.
+    """Cut a tensor along `dim` into a tuple of views.
+
+    `split_size_or_sections`: the length of each part (the last may be shorter), or a list of lengths.
 
     >>> import mpigrad
     >>> mpigrad.split(mpigrad.tensor([1, 2, 3]), 2)
@@ -185,7 +188,9 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
 
 
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of a given size, or of given sizes, along a dimension; views."""
+    """Cut this tensor along `dim` into parts of length `split_size` (the last may be shorter), or of a list of
+    lengths: a tuple of views.
+    """
     return split(self, split_size, dim)
 
 
@@ -194,7 +199,7 @@ method(_split_method, "split")
 
 @method
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of given sizes along a dimension; views."""
+    """Cut a tensor along `dim` into parts of the lengths `split_sizes`: a tuple of views."""
     _check_dims("split", input)
     sizes, at = sizes_of((split_sizes,)), wrap_dim(dim, input._array.ndim)
     if any(size < 0 for size in sizes):
@@ -211,7 +216,8 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 @method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` parts of equal size (the last may be smaller); views.
+    """Cut a tensor along `dim` into at most `chunks` parts of equal length (the last may be shorter): a tuple of
+    views.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3]).chunk(2)
@@ -230,7 +236,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Parts of nearly equal size, or the parts between given indices, along a dimension; views.
+    """Cut a tensor along `dim` into a tuple of views.
+
+    `indices_or_sections`: a number of parts of nearly equal length, or a list of the indices at which parts begin.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3]).tensor_split(2)
@@ -251,7 +259,9 @@ def tensor_split(
 
 
 def _cuts(name: str, either: Any, sections: Any, indices: Any) -> Any:
-    """The argument that says where to split, which has three names in PyTorch's signatures."""
+    """The one that was given of three arguments that say where to split: PyTorch's signatures have three names for
+    it.
+    """
     given = [each for each in (either, sections, indices) if each is not None]
     if len(given) != 1:
         accepted = ("Tensor input, int sections", "Tensor input, tuple of ints indices")
@@ -284,7 +294,7 @@ def _split_along(name: str, input: Tensor, given: Any, dim: int, least: int) -> 
 def hsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Split along dimension 1 (vectors along dimension 0); views."""
+    """`tensor_split` along dimension 1 (vectors: dimension 0): a tuple of views."""
     given = _cuts("hsplit", indices_or_sections, sections, indices)
     return _split_along("hsplit", input, given, 0 if input._array.ndim == 1 else 1, 1)
 
@@ -293,7 +303,7 @@ def hsplit(
 def vsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Split along dimension 0; views."""
+    """`tensor_split` along dimension 0: a tuple of views."""
     given = _cuts("vsplit", indices_or_sections, sections, indices)
     return _split_along("vsplit", input, given, 0, 2)
 
@@ -302,7 +312,7 @@ def vsplit(
 def dsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Split along dimension 2; views."""
+    """`tensor_split` along dimension 2: a tuple of views."""
     given = _cuts("dsplit", indices_or_sections, sections, indices)
     return _split_along("dsplit", input, given, 2, 3)
 

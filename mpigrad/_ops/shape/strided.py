@@ -50,7 +50,8 @@ PLACE_DIAGONAL = operator(
 
 @method
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of two dimensions, as the last dimension of a view.
+    """The diagonal of the dimensions `dim1` and `dim2`, as the last dimension of a view. `offset`: above (positive)
+    or below the main diagonal.
 
     >>> import mpigrad
     >>> mpigrad.tensor([[1, 2], [3, 4]]).diagonal()
@@ -93,7 +94,7 @@ operator(
 
 @method
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of `size` elements of a dimension, at distances of `step`, in a new last dimension; a view.
+    """Windows of `size` elements along a dimension, `step` apart, in a new last dimension; a view.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2, 3]).unfold(0, 2, 1)
@@ -163,7 +164,8 @@ _AS_STRIDED = view_operator("as_strided", _as_strided, _as_strided_backward, "As
 @method
 @guarded
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """A view with any shape, strides and offset into the tensor's memory.
+    """A view with any shape `size`, strides (in elements) and offset into the tensor's memory; errors if it would
+    leave the memory.
 
     >>> import mpigrad
     >>> mpigrad.arange(6).as_strided((2, 2), (1, 2))
@@ -212,7 +214,9 @@ method(as_strided_scatter)
 def as_strided_(
     self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """Give this tensor another shape, strides and offset into its memory."""
+    """Give this tensor another shape `size`, other strides (in elements) and offset into its memory, in place;
+    returns the tensor.
+    """
     if self._requires:
         raise RuntimeError("as_strided_ of a tensor that requires grad is not supported: use as_strided")
     self._array = as_strided(self, size, stride, storage_offset)._array
@@ -223,7 +227,9 @@ def as_strided_(
 @method
 @guarded
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None, **names: Any) -> Tensor:
-    """Resize this tensor in place, keeping the elements that fit; new ones are not initialised."""
+    """Resize this tensor to the shape `sizes`, in place; the elements that fit are kept in memory order, new ones are
+    not initialised.
+    """
     if self._requires:
         raise RuntimeError("cannot resize variables that require grad")
     shape = sizes_of((names["size"],) if "size" in names else sizes)
@@ -241,7 +247,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None, **names: Any) 
 
 @method
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Give this tensor the shape of another."""
+    """Resize this tensor to the shape of `other`, in place; see `resize_`."""
     return resize_(self, other._array.shape)
 
 

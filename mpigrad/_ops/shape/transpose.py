@@ -53,7 +53,7 @@ def _pair(input: Tensor, dim0: int, dim1: int) -> dict[str, int]:
 
 @method
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Swap two dimensions; a view.
+    """Swap the dimensions `dim0` and `dim1`; a view.
 
     >>> import mpigrad
     >>> mpigrad.ones(2, 3).transpose(0, 1).shape
@@ -64,19 +64,19 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @method
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Swap two dimensions, in place."""
+    """Swap the dimensions `dim0` and `dim1` of this tensor, in place; returns the tensor."""
     kw = _pair(self, dim0, dim1)
     return reshape_in_place(self, _SWAP_, _SWAP, kw, kw)
 
 
 @method
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Another name of `transpose`."""
+    """Swap two dimensions; another name of `transpose`."""
     return transpose(input, axis0, axis1)
 
 
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Another name of `transpose`."""
+    """Swap two dimensions; another name of `transpose`."""
     return transpose(input, dim0, dim1)
 
 
@@ -106,7 +106,7 @@ def t(input: Tensor) -> Tensor:
 
 @method
 def t_(self: Tensor) -> Tensor:
-    """Transpose a matrix in place."""
+    """Transpose this matrix in place, and return it."""
     _check_t("t_", self)
     return reshape_in_place(self, _T_, _T, {}, {})
 
@@ -137,7 +137,13 @@ def _hermitian(self: Tensor) -> Tensor:
 
 @method
 def adjoint(input: Tensor) -> Tensor:
-    """The conjugate of the tensor with its last two dimensions swapped."""
+    """The conjugate of the tensor with its last two dimensions swapped.
+
+    >>> import mpigrad
+    >>> mpigrad.adjoint(mpigrad.tensor([[1j, 2]]))
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
     if input._array.ndim < 2:
         raise RuntimeError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input._array.ndim}-D tensor."
@@ -152,7 +158,7 @@ method(property(adjoint), "mH")
 
 
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Reorder the dimensions; a view.
+    """Reorder the dimensions: dimension i of the result is dimension `dims[i]` of `input`; a view.
 
     >>> import mpigrad
     >>> mpigrad.permute(mpigrad.ones(2, 3, 4), (2, 0, 1)).shape
@@ -181,7 +187,8 @@ method(_permute_method, "permute")
 
 @method
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Move dimensions to other positions; the other dimensions keep their order. A view.
+    """Move the dimensions `source` to the positions `destination` (ints, or one for each); the others keep their
+    order. A view.
 
     >>> import mpigrad
     >>> mpigrad.movedim(mpigrad.ones(2, 3, 4), 0, 2).shape

@@ -54,7 +54,10 @@ def _check_matrix(name: str, input: Tensor) -> None:
 
 @method
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of a matrix, including the diagonal number `diagonal`; zeros elsewhere.
+    """The lower triangle of matrices (the last two dimensions), with zeros elsewhere; a copy.
+
+    `diagonal`: the last diagonal that is kept; 0 (default) is the main one, positive numbers are above it. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.tril(mpigrad.ones(2, 2))
@@ -67,7 +70,11 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 @method
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of a matrix, including the diagonal number `diagonal`; zeros elsewhere."""
+    """The upper triangle of matrices (the last two dimensions), with zeros elsewhere; a copy.
+
+    `diagonal`: the first diagonal that is kept; 0 (default) is the main one, positive numbers are above it. `out`: a
+    tensor to which the result is written.
+    """
     _check_matrix("triu", input)
     return deliver(_TRIU(input, diagonal=diagonal), out)
 
@@ -78,7 +85,10 @@ method(in_place(triu), "triu_")
 
 @method
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices with the last dimension of `input` on the diagonal and zeros elsewhere.
+    """Matrices, in the dimensions `dim1` and `dim2` of the result, with the last dimension of `input` on their
+    diagonal.
+
+    `offset`: above (positive) or below the main diagonal. Other elements are zero.
 
     >>> import mpigrad
     >>> mpigrad.diag_embed(mpigrad.tensor([1, 2]))
@@ -99,7 +109,9 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @method
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """A matrix with a vector on its diagonal, or the diagonal of a matrix as a vector.
+    """A vector gives a matrix with it on the diagonal, a matrix gives its diagonal as a vector.
+
+    `diagonal`: 0 is the main diagonal, positive numbers are above it. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.diag(mpigrad.tensor([[1, 2], [3, 4]]))
@@ -114,13 +126,13 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 
 @method
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with all elements of a tensor on its diagonal."""
+    """A matrix with all elements of a tensor on its diagonal. `offset`: above (positive) or below the main diagonal."""
     return diag_embed(input.reshape(input._array.size), offset)
 
 
 @method
 def trace(input: Tensor) -> Tensor:
-    """The sum of a matrix's diagonal."""
+    """The sum of the diagonal of a matrix: a zero-dimensional tensor."""
     if input._array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._array.ndim}")
     return _TRACE(input)
@@ -137,7 +149,9 @@ def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, device: Any = None, layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Rows and columns of the elements of a matrix's lower triangle.
+    """The rows and columns of the elements in the lower triangle of a matrix (row, col): a tensor (2, count).
+
+    `offset`: the last diagonal that counts, as `diagonal` of `tril`.
 
     >>> import mpigrad
     >>> mpigrad.tril_indices(2, 2)
@@ -151,13 +165,19 @@ def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: Dtype = int64, device: Any = None, layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Rows and columns of the elements of a matrix's upper triangle."""
+    """The rows and columns of the elements in the upper triangle of a matrix (row, col): a tensor (2, count).
+
+    `offset`: the first diagonal that counts, as `diagonal` of `triu`.
+    """
     return _indices(np.triu_indices, row, col, offset, dtype, device)
 
 
 @method
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Write one value into the diagonal, in place."""
+    """Write the number `fill_value` into the main diagonal of this tensor, in place, and return it.
+
+    `wrap`: of a tall matrix, begin the diagonal again after its last column.
+    """
     if self._array.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
     if self._array.ndim > 2:
@@ -175,8 +195,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
-# -- a copy with one part replaced
-# ---------------------------------------------------------------------------------------
+# -- a copy with one part replaced ------------------------------------------------------------------------------------
 def _with_part(x: Any, source: Any, *, view: Any) -> Any:
     made = x.copy()
     view(made)[...] = source
@@ -223,7 +242,7 @@ def _scatter_part(op: Any, input: Tensor, src: Tensor, view: Any) -> Tensor:
 @method
 @guarded
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy of the tensor with `src` written to a diagonal."""
+    """A copy of `input` with `src` written to a diagonal, that of `diagonal(input, offset, dim1, dim2)`."""
     ndim = input._array.ndim
     kw = {"offset": offset, "dim1": wrap_dim(dim1, ndim), "dim2": wrap_dim(dim2, ndim)}
     return _scatter_part(_DIAGONAL_SCATTER, input, src, lambda x: _diagonal(x, **kw))
@@ -232,7 +251,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 @method
 @guarded
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of the tensor with `src` written to one index of a dimension."""
+    """A copy of `input` with `src` written to the slice at `index` of dimension `dim`."""
     _select_view(input.detach(), dim, index)
     key = (slice(None),) * wrap_dim(dim, input._array.ndim) + (index, ...)
     return _scatter_part(_SELECT_SCATTER, input, src, lambda x: x[key])
@@ -243,7 +262,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy of the tensor with `src` written to a range of a dimension."""
+    """A copy of `input` with `src` written to the elements `start:end:step` of dimension `dim`."""
     key = (slice(None),) * wrap_dim(dim, input._array.ndim) + (slice(start, end, step),)
     return _scatter_part(_SLICE_SCATTER, input, src, lambda x: x[key])
 

@@ -23,7 +23,7 @@ def _copying(name: str) -> Callable[..., Any]:
         return deliver(made.clone(), out)
 
     call.__name__ = call.__qualname__ = name + "_copy"
-    call.__doc__ = f"`{name}` as a copy instead of a view."
+    call.__doc__ = f"The result of `{name}` as a copy (or copies) instead of a view; the arguments are the same."
     return call
 
 
@@ -38,7 +38,8 @@ _NAMES = (
 
 
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
-    """`narrow` as a copy instead of a view.
+    """The elements from `start` to `start + length - 1` of dimension `dim`, as a copy; `narrow` gives a view. `out`:
+    a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.narrow_copy(mpigrad.arange(4), 0, 1, 2)
@@ -60,12 +61,12 @@ def _narrow_sparse(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy of the tensor."""
+    """A copy of the tensor. `out`: a tensor to which the result is written."""
     return deliver(input.clone(), out)
 
 
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split_with_sizes` as copies instead of views.
+    """Cut a tensor along `dim` into parts of the lengths `split_sizes`, as copies; `split_with_sizes` gives views.
 
     >>> import mpigrad
     >>> mpigrad.split_with_sizes_copy(mpigrad.arange(3), (1, 2))
@@ -100,7 +101,7 @@ def is_distributed(input: Tensor) -> bool:
 
 
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex conjugate, computed at once.
+    """The complex conjugate of each element, as a new tensor. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.conj_physical(mpigrad.tensor([1 + 2j]))
@@ -110,17 +111,17 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """`chunk` that allows in-place changes of its results, as in PyTorch."""
+    """`chunk` whose results may be changed in place, as in PyTorch."""
     return tuple(each.clone() for each in chunk(input, chunks, dim))
 
 
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> Any:
-    """`split` that allows in-place changes of its results, as in PyTorch."""
+    """`split` whose results may be changed in place, as in PyTorch."""
     return tuple(each.clone() for each in split(input, split_size, dim))
 
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> Any:
-    """`split_with_sizes` that allows in-place changes of its results, as in PyTorch."""
+    """`split_with_sizes` whose results may be changed in place, as in PyTorch."""
     return tuple(each.clone() for each in split(input, list(split_sizes), dim))
 
 

@@ -136,7 +136,14 @@ def sparse_coo_tensor(
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> Tensor:
-    """A sparse tensor with `values` at `indices`; values of repeated indices are added up.
+    """A sparse tensor in coordinate format, with `values` at `indices` and zeros elsewhere; values of repeated
+    indices add up.
+
+    - `indices`: int64, (sparse dimensions, count), one column for each value; nested lists are accepted. Those out of
+      range raise a RuntimeError (`check_invariants` has no effect).
+    - `values`: (count, ...); more dimensions than one make dense dimensions. `size`: the shape, by default the
+      smallest that fits.
+    - `dtype`, `device`: by default those of `values`. `is_coalesced`: promise that indices are sorted and unique.
 
     >>> import mpigrad
     >>> mpigrad.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
@@ -236,13 +243,15 @@ def _need_coalesced(tensor: Tensor, name: str) -> SparseArray:
 
 @method
 def indices(self: Tensor) -> Tensor:
-    """The indices of a coalesced sparse tensor, one column per element."""
+    """The indices of a coalesced sparse tensor, int64 (sparse dimensions, count); RuntimeError if it is not
+    coalesced.
+    """
     return wrap(_need_coalesced(self, "indices").indices)
 
 
 @method
 def values(self: Tensor) -> Tensor:
-    """The values of a coalesced sparse tensor; differentiable."""
+    """The values of a coalesced sparse tensor; differentiable. RuntimeError if it is not coalesced."""
     return values_op(self, places=_need_coalesced(self, "values").frozen())
 
 
@@ -284,20 +293,26 @@ def is_coalesced(self: Tensor) -> bool:
 
 @method
 def coalesce(self: Tensor) -> Tensor:
-    """A copy with unique, sorted indices, whose values are summed; itself if it is coalesced."""
+    """A copy with unique, sorted indices, in which the values of repeated indices are added up; itself if it is
+    coalesced.
+    """
     return self if _need_sparse(self, "coalesce").is_coalesced else coalesce_op(self)
 
 
 @method
 def to_dense(self: Tensor, dtype: dtype | None = None, *, masked_grad: bool = True) -> Tensor:
-    """A dense tensor of the same elements."""
+    """A dense tensor of the same elements. `dtype`: convert to this type. `masked_grad`: the gradient has only the
+    stored elements.
+    """
     found = to_dense_op(self, places=self._array.frozen()) if self.is_sparse else self
     return found if dtype is None else found.to(dtype)
 
 
 @method
 def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None) -> Tensor:
-    """A sparse tensor of the elements that are not zero; `sparse_dim` leading dimensions become sparse."""
+    """A sparse tensor of the elements that are not zero. `sparse_dim`: how many leading dimensions become sparse, by
+    default all.
+    """
     if self.is_sparse:
         return self
     count = self.ndim if sparse_dim is None else sparse_dim
@@ -312,7 +327,7 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
 
 @method
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
-    """The elements at the indices of a sparse `mask`, as a sparse tensor."""
+    """The elements of this tensor at the indices of the sparse tensor `mask`, as a sparse tensor."""
     if not mask.is_sparse:
         refuse_sparse("sparse_mask with a dense mask", mask)
     places = mask._array.frozen()

@@ -16,7 +16,8 @@ __all__: list[str] = []
 
 @method
 def sparse_resize_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
-    """Resize a sparse tensor to the given sparse and dense dimensions; its elements stay.
+    """Resize a sparse tensor in place to the shape `size`, with these numbers of sparse and dense dimensions; its
+    elements stay.
 
     >>> import mpigrad
     >>> x = mpigrad.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,))
@@ -40,7 +41,8 @@ def sparse_resize_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim
 
 @method
 def sparse_resize_and_clear_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
-    """Resize a sparse tensor and remove all its elements.
+    """Resize a sparse tensor in place to the shape `size`, with these numbers of sparse and dense dimensions, and
+    remove its elements.
 
     >>> import mpigrad
     >>> x = mpigrad.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,))

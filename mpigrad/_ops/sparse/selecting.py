@@ -22,7 +22,7 @@ _DEFINED = (gather, reshape, slicing, transpose)
 
 
 def _select(x: Any, *, dim: int, place: int, split: int = 0) -> Any:
-    """One slice of a sparse or dense array; the result is dense if no sparse dimension is left."""
+    """The slice at position `place` of a dimension of a sparse or dense array; dense if no sparse dimension is left."""
     if not is_sparse_array(x):
         return x.take(place, axis=dim)
     reshape = x.shape[:dim] + x.shape[dim + 1 :]
@@ -36,7 +36,7 @@ def _select(x: Any, *, dim: int, place: int, split: int = 0) -> Any:
 
 
 def _narrow(x: Any, *, dim: int, start: int, length: int) -> Any:
-    """A range of a dimension of a sparse or dense array."""
+    """The elements `start` to `start + length - 1` of a dimension of a sparse or dense array."""
     if not is_sparse_array(x):
         return x[(slice(None),) * dim + (slice(start, start + length),)]
     reshape = (*x.shape[:dim], length, *x.shape[dim + 1 :])

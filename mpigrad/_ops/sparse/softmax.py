@@ -18,7 +18,9 @@ from ..index.add_at import combine_at
 
 
 def _totals(v: Any, *, group: Any, count: int) -> Any:
-    """For each value, the sum over its group; this operator is its own transpose."""
+    """For each value, the sum over all values with the same number in `group` (of `count` groups); this operator is
+    its own transpose.
+    """
     return rows_added(group, v, count)[group]
 
 

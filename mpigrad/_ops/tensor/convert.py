@@ -73,7 +73,7 @@ _clone_contiguous = operator("clone_contiguous", lambda x: x.copy(), lambda F, n
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy; gradients flow through it to the original.
+    """A copy of the tensor; gradients flow through it to the original. `memory_format` has no effect on the elements.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(2, requires_grad=True)
@@ -87,7 +87,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @method
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if it is contiguous, otherwise a contiguous copy."""
+    """The tensor itself if its elements are in memory in row-major order without gaps, otherwise a copy that is."""
     if memory_format in ORDERS:
         order = order_of(memory_format, self._array.ndim)
         return self if self._array.transpose(order).flags.c_contiguous else _clone_ordered(self, order=order)
@@ -96,7 +96,11 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
 @method
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Convert to another type or device, or to those of another tensor; returns itself if nothing changes.
+    """Convert to another type or device: `x.to(dtype)`, `x.to(device)`, `x.to(device, dtype)`, or `x.to(other)` for
+    both of a tensor.
+
+    Returns the tensor itself if nothing changes, unless `copy=True`. `non_blocking`: copies between pinned memory and
+    a GPU do not wait.
 
     >>> import mpigrad
     >>> mpigrad.ones(2).to(mpigrad.int64)
@@ -139,7 +143,10 @@ def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dtype 
 def convert(
     tensor: Tensor, kind: dtype | None, place: device | None, copy: bool = False, non_blocking: bool = False
 ) -> Tensor:
-    """The tensor converted to a type and device (None: unchanged), by recorded operations."""
+    """The tensor converted to the type `kind` and the device `place` (None: unchanged), by recorded operations.
+
+    `copy`: a copy even if nothing changes. `non_blocking`: do not wait for copies between pinned memory and a GPU.
+    """
     made = tensor
     if place is not None and device_of(made._array) != place:
         made = _move_to(made, place=place, non_blocking=non_blocking and (kind is None or kind == tensor.dtype))
@@ -174,13 +181,13 @@ for _name, _kind in {
 
 @method
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """This tensor in host memory; itself if it is there already."""
+    """This tensor in host memory; the tensor itself if it is there already."""
     return convert(self, None, resolve("cpu"))
 
 
 @method
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """This tensor in a GPU's memory; itself if it is there already."""
+    """This tensor in the memory of a GPU, by default the current one; the tensor itself if it is there already."""
     return convert(self, None, resolve("cuda" if device is None else device), non_blocking=non_blocking)
 
 
@@ -201,14 +208,17 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @method
 def record_stream(self: Tensor, stream: Any) -> None:
-    """Record that `stream` uses this tensor, which belongs to another stream: when the tensor is freed, its memory is not reused
-    before all work that `stream` has been given until then is complete.
+    """Tell the memory pool that `stream` uses this tensor, which was created on another stream.
+
+    When the tensor is freed, its memory is reused only after all work that `stream` has then been given is complete.
     """
     used_by(self._array, stream._stream)
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the tensor's type, or the tensor converted to `dtype`."""
+    """Without arguments, the name of the tensor's type, such as "mpigrad.FloatTensor"; with `dtype`, the tensor
+    converted to it.
+    """
     if dtype is None:
         return type_title(self)
     if isinstance(dtype, str):
@@ -224,12 +234,15 @@ method(_type, "type")
 
 @method
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """This tensor with the type and device of `other`."""
+    """This tensor converted to the type and device of `other`."""
     return convert(self, other.dtype, other.device)
 
 
 def detach(input: Tensor) -> Tensor:
-    """An alias that is not connected to the graph. In-place changes are visible in both, and detected."""
+    """A tensor with the same memory that is not connected to the graph: no gradients flow through it.
+
+    In-place changes of one are visible in the other, and a backward pass that needs the old values raises an error.
+    """
     made = wrap(input._array)
     made._counter = counter(input)
     if MODE.inference or input._extra is not None and input._extra.inference:
@@ -238,7 +251,7 @@ def detach(input: Tensor) -> Tensor:
 
 
 def detach_(input: Tensor) -> Tensor:
-    """Disconnect this tensor from the graph, in place: it becomes a leaf."""
+    """Disconnect this tensor from the graph, in place: it becomes a leaf. Returns the tensor."""
     if input._view is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead. A view shares the history of its base.")
     input._grad_fn, input._nr, input._requires = None, 0, False

@@ -70,7 +70,7 @@ _FILLED = operator(
 
 @guarded
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor with the shape and type of `input`, filled with one value.
+    """A tensor with the shape and type of `input`, filled with the number `value`.
 
     >>> import mpigrad
     >>> mpigrad.fill(mpigrad.zeros(2), 3)
@@ -89,7 +89,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 @method
 @guarded
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write one value into every element.
+    """Write `value` (a number, or a tensor with one element) into every element, in place; returns the tensor.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2).fill_(7)
@@ -109,13 +109,16 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 @method
 @guarded
 def zero_(self: Tensor) -> Tensor:
-    """Write zeros into every element."""
+    """Write zeros into every element, in place; returns the tensor."""
     return _write(self, _ZERO, (), {})
 
 
 @method
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write the elements of `src`, of any type and on any device, into this tensor.
+    """Write the elements of `src` (a tensor, broadcast to this shape, of any type and on any device) into this
+    tensor; returns it.
+
+    `non_blocking`: copies between pinned memory and a GPU do not wait.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2).copy_(mpigrad.tensor([1, 2]))

@@ -33,14 +33,14 @@ class Machine(Protocol):
         """Count elements that are about to be copied; the unpickler limits their total number."""
 
     def outside(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function whose errors are not due to a damaged file, and are not reported as such."""
+        """Call a function whose errors must not be reported as damage of the file."""
 
     def placed(self, *args: Any) -> Any:
         """An array on the device that `map_location` chooses for it."""
 
 
 def make(machine: Machine, function: Any, args: tuple[Any, ...]) -> Any:
-    """The result of a call that the pickle contains."""
+    """The result of a call of `function` that the pickle contains; an error if it is not in the list."""
     maker = _BUILTIN.get(function) if isinstance(function, type) else None
     maker = maker or _OWN.get(name_of(function) or "")
     if maker is not None:
@@ -59,7 +59,7 @@ def check_names(state: Any, cls: type) -> None:
 
 
 def _all_of(kind: Any, values: Any) -> Any:
-    """Return the values; raise an error unless each has exactly one of these types."""
+    """Return the values; raise an error unless the type of each is exactly one of `kind`."""
     kinds = kind if type(kind) is tuple else (kind,)
     for each in values:
         if type(each) not in kinds:
@@ -135,7 +135,7 @@ def _finish(cls: Any, array: Any, requires_grad: bool, state: dict[str, Any]) ->
 
 
 def check_place(memory: Any, place: tuple[Any, ...]) -> None:
-    """Raise an error if an array would extend beyond its memory block."""
+    """Raise an error if the array at `place` (offset, shape, strides, type) would extend beyond its memory block."""
     offset, shape, strides, kind = place
     if type(kind) is not str or not KIND.fullmatch(kind):
         raise TypeError("the elements of a tensor have no known type")

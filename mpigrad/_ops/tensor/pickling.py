@@ -27,7 +27,7 @@ def memory_of(array: Any) -> tuple[Any, int]:
 
 
 def array_in(memory: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], kind: str) -> Any:
-    """An array that is a view of the memory of another one."""
+    """An array that is a view of `memory`, at this offset in bytes, with this shape, strides and element type."""
     if memory.shape == shape and memory.strides == strides and text_of(memory.dtype) == kind:
         return memory
     flat = memory.ravel(order="K").view(np.uint8)
@@ -130,7 +130,7 @@ def rebuild_sparse(cls: type[Tensor], parts: Any, requires_grad: bool, state: di
 
 
 def finish(cls: type[Tensor], array: Any, requires_grad: bool, state: dict[str, Any]) -> Tensor:
-    """A leaf tensor around an array, with the attributes that users had set."""
+    """A leaf tensor of class `cls` around an array, with the attributes `state` that a user had set."""
     made = wrap(array) if cls is Tensor else wrap_as(cls, array)
     made._requires = requires_grad
     if state:

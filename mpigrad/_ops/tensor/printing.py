@@ -35,7 +35,12 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set the options for printing tensors: digits after the point, the threshold for summarising, the line width.
+    """Set the options for printing tensors.
+
+    - `precision`: digits after the point. `linewidth`: characters in a line. `sci_mode`: scientific notation always
+      or never.
+    - `threshold`: with more elements, only `edgeitems` at both ends of each dimension are shown.
+    - `profile`: "default", "short" or "full" for a set of these.
 
     >>> import mpigrad
     >>> mpigrad.set_printoptions(precision=2)
@@ -156,7 +161,7 @@ def elements_text(array: np.ndarray, indent: int) -> str:
 
 
 def tensor_text(tensor: Tensor, prefix: str = "tensor(") -> str:
-    """The text of a tensor that `repr` returns."""
+    """The text of a tensor that `repr` returns; `prefix` is its beginning."""
     if tensor.is_sparse:
         return _sparse_text(tensor, prefix)
     array, suffixes = host(tensor._array), _place(tensor)
@@ -189,7 +194,8 @@ def _history(tensor: Tensor) -> list[str]:
 
 
 def joined(text: str, suffixes: list[str], indent: int) -> str:
-    """Append the suffix (dtype, grad_fn ...) to the text, on the same line if it fits."""
+    """Append the suffixes (dtype, grad_fn ...) to the text, each on the same line if it fits, otherwise on a new one.
+    """
     column = len(text) - text.rfind("\n")  # the width of the last line, including its line break
     for suffix in suffixes:
         if column + len(suffix) + 2 > _Options.linewidth:

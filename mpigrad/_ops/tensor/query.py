@@ -18,7 +18,7 @@ from .._define.dims import wrap_dim
 
 @method
 def size(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or the length of one dimension."""
+    """The shape, a `Size`; with `dim`, the length of that dimension."""
     return Size(self._array.shape) if dim is None else self._array.shape[_strict_dim(dim, self._array.ndim)]
 
 
@@ -30,7 +30,9 @@ def _strict_dim(dim: int, ndim: int) -> int:
 
 @method
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """The strides of all dimensions (or of one), in elements."""
+    """The strides, in elements: how far apart in memory neighbours along each dimension are; with `dim`, that of one
+    dimension.
+    """
     array = self._array
     if self.is_sparse:
         strides: tuple[int, ...] = (0,) * array.ndim
@@ -57,7 +59,7 @@ method(dim, "ndimension")
 
 
 def numel(input: Tensor) -> int:
-    """The number of elements.
+    """The number of elements of a tensor.
 
     >>> import mpigrad
     >>> mpigrad.numel(mpigrad.zeros(2, 3))
@@ -108,17 +110,17 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are real floating-point numbers."""
+    """Whether the element type is a real floating-point type (float16, bfloat16, float32, float64)."""
     return input._array.dtype.kind in "fV"
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex numbers."""
+    """Whether the element type is a complex type."""
     return input._array.dtype.kind == "c"
 
 
 def is_signed(input: Tensor) -> bool:
-    """Whether the elements can be negative."""
+    """Whether the element type has negative numbers."""
     return input._array.dtype.kind in "ifcV"
 
 
@@ -128,12 +130,12 @@ def is_nonzero(input: Tensor) -> bool:
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether both tensors have the same shape."""
+    """Whether two tensors have the same shape."""
     return input._array.shape == other._array.shape
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was created in inference mode."""
+    """Whether the tensor was created inside `inference_mode`."""
     return input.is_inference()
 
 
@@ -143,7 +145,7 @@ for _fn in (is_floating_point, is_complex, is_signed, is_nonzero, is_same_size):
 
 @method
 def item(self: Tensor) -> Any:
-    """The only element, as a Python number; RuntimeError if there are several.
+    """The only element, as a Python number; RuntimeError unless there is exactly one.
 
     >>> import mpigrad
     >>> mpigrad.tensor([2.5]).item()
@@ -166,7 +168,10 @@ def tolist(self: Tensor) -> Any:
 
 
 def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """A NumPy array that shares this tensor's memory; `force` detaches the tensor, moves it to the host and copies, if necessary.
+    """A NumPy array that shares this tensor's memory; RuntimeError for tensors that require grad, TypeError for those
+    on a GPU.
+
+    `force`: detach the tensor, move it to the host and copy, if that is necessary.
 
     >>> import mpigrad
     >>> mpigrad.ones(2).numpy()
@@ -218,7 +223,9 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor that shares the memory of an object of another library, through DLPack.
+    """A tensor that shares the memory of an array of another library (NumPy, CuPy, JAX, PyTorch ...), through DLPack.
+
+    `ext_tensor`: an object with `__dlpack__`, or a DLPack capsule.
 
     >>> import mpigrad, numpy
     >>> mpigrad.from_dlpack(numpy.array([1.0, 2.0]))
@@ -277,7 +284,7 @@ def __contains__(self: Tensor, element: Any) -> bool:
 
 @method
 def get_device(self: Tensor) -> int:
-    """The index of the GPU of this tensor; -1 on the CPU."""
+    """The index of the GPU on which this tensor is; -1 for a tensor on the CPU."""
     return -1 if self.device.index is None else self.device.index
 
 
@@ -296,7 +303,7 @@ def typename(obj: Any, /) -> str:
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """The tensor's memory as a DLPack capsule."""
+    """A DLPack capsule of the tensor's memory, for the `from_dlpack` of another library. It can be used once."""
     return tensor.__dlpack__()
 
 

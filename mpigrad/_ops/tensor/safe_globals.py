@@ -57,25 +57,26 @@ def find_safe(module: str, name: str) -> Any:
 
 
 def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
-    """Allow `load` to create objects of these classes (or call these functions).
+    """Allow `load` to create objects of these classes (or call these functions), in this process from now on.
 
-    A pair of a class and a text allows the class under the full name that files have for it, such as "package.module.Class".
+    A pair of a class and a text allows the class under the full name that files have for it, such as
+    "package.module.Class".
     """
     _allowed.update(_key(each) for each in safe_globals)
 
 
 def get_safe_globals() -> list[Any]:
-    """The classes and functions that `add_safe_globals` has allowed."""
+    """The list of classes and functions that `add_safe_globals` has allowed."""
     return list(_allowed.values())
 
 
 def clear_safe_globals() -> None:
-    """Forget all classes and functions that `add_safe_globals` has allowed."""
+    """Withdraw all permissions given by `add_safe_globals`."""
     _allowed.clear()
 
 
 class safe_globals:
-    """Allow `load` to create objects of these classes inside a `with` block."""
+    """A context manager in which `load` may create objects of these classes; see `add_safe_globals`."""
 
     def __init__(self, safe_globals: list[Any]) -> None:
         self._added = safe_globals

@@ -103,7 +103,7 @@ class SafeUnpickler:
             raise damaged("it would take more memory than its size allows")
 
     def outside(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a function whose errors are not due to a damaged file, and are not reported as such."""
+        """Call a function whose errors must not be reported as damage of the file."""
         self._outside = True
         result = function(*args, **kwargs)
         # not reset in a `finally`: after an error it tells `load` that the error came from outside

@@ -30,11 +30,14 @@ _LONGEST_HEADER = 100_000_000  # bytes, as in the reference implementation
 
 
 class SafetensorError(RuntimeError):
-    """A file that is not in the safetensors format, or is damaged."""
+    """Raised for a file that is not in the safetensors format, or is damaged."""
 
 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
-    """Write tensors to a file.
+    """Write a dictionary of tensors to the file `filename`, in the safetensors format. `metadata`: texts for the
+    file's header.
+
+    Raises a RuntimeError if tensors share memory.
 
     >>> import os, tempfile
     >>> import mpigrad
@@ -50,12 +53,14 @@ def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], meta
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes that `save_file` writes."""
+    """The bytes of the file that `save_file` would write for these tensors."""
     return b"".join(_parts(tensors, metadata))
 
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Tensor]:
-    """The tensors of a file, on a device; on the CPU the file is memory-mapped and read on first use."""
+    """The dictionary of tensors in a safetensors file, on `device`; on the CPU the file is memory-mapped and read on
+    first use.
+    """
     size = os.path.getsize(filename)
     content = np.memmap(filename, np.uint8, "c").view(np.ndarray) if size else np.empty(0, np.uint8)
     place = resolve(Device(device))
@@ -63,7 +68,7 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
 
 
 def load(data: bytes) -> dict[str, Tensor]:
-    """The tensors in the bytes of a file."""
+    """The dictionary of tensors in `data`, the bytes of a safetensors file."""
     return {name: wrap(array) for name, array in arrays(np.frombuffer(bytearray(data), np.uint8), "the data")}
 
 

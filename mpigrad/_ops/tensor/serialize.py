@@ -136,7 +136,9 @@ class _Blocks:
 
 
 def _mapped(memory: Any, part: tuple[Any, ...], where: str, map_location: MapLocation) -> Any:
-    """The array in `memory`, on the device that `map_location` chooses for tensors that were saved from the device `where`."""
+    """The array in `memory`, on the device that `map_location` chooses for a tensor that was saved from the device
+    `where`.
+    """
     target: Any = where
     if callable(map_location):
         chosen = map_location(wrap(pickling.array_in(memory, *part)), where)
@@ -150,7 +152,9 @@ def _mapped(memory: Any, part: tuple[Any, ...], where: str, map_location: MapLoc
 
 
 def saved_place(target: Any, function: str) -> device:
-    """The device that a file names, or that a `map_location` function returned."""
+    """The device `target`, which a file names or a `map_location` function returned; an error if this machine does
+    not have it.
+    """
     try:
         return resolve(device(target))
     except RuntimeError as error:
@@ -164,11 +168,14 @@ def save(
     obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True, *,
     format: str = "mpigrad",
 ) -> None:  # fmt: skip
-    """Write an object (tensors, containers of tensors, state dicts ...) to a file, given by name or open for writing.
+    """Write an object (tensors, containers of tensors, state dicts ...) to `f`: a file name, or a file open for
+    writing bytes.
 
-    Several calls on one open file put several objects into it; as many `load` calls read them. With `format="torch"` the
-    file is one that `torch.load` reads: plain data, state dicts, strided and COO tensors, one object in a file. `pickle_module`
-    and the two arguments after it are accepted for programs written for PyTorch, and ignored.
+    Several calls on one open file put several objects into it; as many `load` calls read them.
+
+    - `format`: "mpigrad" (default), or "torch" for a file that `torch.load` reads (plain data, state dicts, strided
+      and COO tensors; one object in a file).
+    - `pickle_module` and the two arguments after it are accepted for programs written for PyTorch, and ignored.
 
     >>> import io, mpigrad
     >>> file = io.BytesIO()
@@ -223,13 +230,16 @@ def load(
     f: Any, map_location: MapLocation = None, pickle_module: Any = None, *, weights_only: bool | None = None,
     mmap: bool | None = None, **pickle_load_args: Any,
 ) -> Any:  # fmt: skip
-    """Read what `save` or `torch.save` wrote, or a safetensors file.
+    """Read an object that `save` or `torch.save` wrote, or a safetensors file. `f`: a file name, or a file open for
+    reading bytes.
 
-    `map_location` says where tensors go: a device for all, a dict from saved to wanted devices, or a function of a
-    tensor and its saved device. Unless `weights_only=False`, only tensors, plain containers, numbers and classes that
-    were allowed with `mpigrad.serialization.add_safe_globals` are created, so that untrusted files cannot run code. Files of
-    `torch.save` are always read in this way; torch need not be installed, and tensors become mpigrad's. With `mmap=True` the
-    tensors of a named file are read on first use.
+    - `map_location`: where tensors go: a device for all, a dict from saved to wanted devices, or a function of a
+      tensor and its saved device. Default: the device from which they were saved.
+    - `weights_only`: True (the default) creates only tensors, plain containers, numbers and classes allowed with
+      `mpigrad.serialization.add_safe_globals`, so that untrusted files cannot run code. False allows any pickle.
+    - `mmap=True`: the tensors of a named file are read on first use.
+
+    Files of `torch.save` are always read in the safe way; torch need not be installed, and tensors become mpigrad's.
     """
     safe = weights_only is not False
     if isinstance(f, (str, os.PathLike)):
@@ -243,7 +253,9 @@ def load(
 
 
 def _read(file: Any, map_location: MapLocation, safe: bool, mapped: str | None) -> Any:
-    """The content of a file, whose first bytes tell the format."""
+    """The object in a file, whose first bytes tell the format; `safe` is `weights_only`, `mapped` the name of a file
+    to map.
+    """
     place = partial(_mapped, map_location=map_location)
     start = file.tell() if mapped else 0
     magic = file.read(len(_MAGIC) + 1)
@@ -348,7 +360,9 @@ def _exactly(file: Any, count: int) -> bytes:
 
 
 def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
-    """The bytes of one block, read or memory-mapped."""
+    """The bytes of one block of this length: read from the file, or memory-mapped from the file named `mapped` at
+    position `at`.
+    """
     known = _check_length(file, length)
     if mapped and length:
         file.seek(length, os.SEEK_CUR)
@@ -369,7 +383,9 @@ def _block(file: Any, length: int, mapped: str | None, at: int) -> Any:
 
 
 def _check_length(file: Any, length: int) -> bool:
-    """Whether the file's length is known; raises an error if the file is too short for a block."""
+    """Whether the file's length is known; raises an error if it is known and the file is too short for a block of
+    `length` bytes.
+    """
     if not hasattr(file, "seekable") or not file.seekable():
         return False
     here = file.tell()

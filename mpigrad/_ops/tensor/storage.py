@@ -20,7 +20,7 @@ from ..create.create import Place, empty, tensor
 
 
 class UntypedStorage:
-    """The memory that a tensor and its views share: address and size."""
+    """The block of memory that a tensor and its views share: its address and its size in bytes."""
 
     def __init__(self, array: Any) -> None:
         while getattr(array, "base", None) is not None and type(array.base) is type(array):
@@ -115,27 +115,31 @@ def _each(name: str, self: Tensor, others: Sequence[Tensor], callable: Callable[
 @method
 @guarded
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by `callable(element)`, in place. It calls Python for each element, so it is slow."""
+    """Replace each element by `callable(element)`, in place; returns the tensor. It calls Python for each element, so
+    it is slow.
+    """
     return _each("apply_", self, (), callable)
 
 
 @method
 @guarded
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by `callable(element, element of tensor)`, in place."""
+    """Replace each element by `callable(element, element of tensor)`, in place; returns this tensor."""
     return _each("map_", self, (tensor,), callable)
 
 
 @method
 @guarded
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Replace each element by `callable(element, element of x, element of y)`, in place."""
+    """Replace each element by `callable(element, element of x, element of y)`, in place; returns this tensor."""
     return _each("map2_", self, (x, y), callable)
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, layout: Any = None, device: Place = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """An uninitialised tensor with the given strides.
+    """An uninitialised tensor of the shape `size` with the strides `stride`, in elements. `dtype` (by default the
+    default float type), `device` and `requires_grad` are those of the new tensor; `out` is a tensor to fill instead.
+    `pin_memory`: in pinned host memory.
 
     >>> import mpigrad
     >>> mpigrad.empty_strided((2, 3), (1, 2)).stride()
@@ -154,13 +158,17 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, layout:
 @method
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: dtype | None = None, device: Place = None,
                       requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """`empty_strided` with this tensor's type and device."""
+    """An uninitialised tensor of the shape `size` with the strides `stride`, in elements. `dtype` and `device` are by
+    default those of this tensor; `requires_grad` (default: False) is that of the new one.
+    """
     kind, place = (self.dtype if dtype is None else dtype), (self.device if device is None else device)
     return empty_strided(size, stride, dtype=kind, device=place, requires_grad=requires_grad)
 
 
 def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A one-dimensional tensor over the memory of an object with the buffer protocol.
+    """A vector over the memory of an object with the buffer protocol (bytearray, array, mmap ...), without a copy.
+
+    `dtype`: the type of its elements. `count`: their number, -1 for all; `offset`: bytes to skip at the beginning.
 
     >>> import mpigrad
     >>> mpigrad.frombuffer(bytearray(4), dtype=mpigrad.int16)
@@ -189,7 +197,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
 
 @method
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
-    """This tensor as an instance of a subclass, with the same memory."""
+    """This tensor as an instance of `cls`, a subclass of Tensor; with the same memory."""
     made = wrap_as(cls, self._array)
     made._counter = counter(self)
     return made
@@ -197,7 +205,9 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
 
 @method
 def new(self: Tensor, *args: Any) -> Tensor:
-    """A tensor with this tensor's type and device: from a list, tensor or array; uninitialised if sizes are given."""
+    """Legacy: a tensor with this tensor's type and device, from a list, tensor or array; uninitialised if sizes are
+    given.
+    """
     if len(args) == 1 and isinstance(args[0], (list, Tensor, np.ndarray)):
         return tensor(args[0], dtype=self.dtype, device=self.device)
     return self.new_empty(*(args or (0,)))

@@ -259,7 +259,7 @@ def _attributes(state: Any) -> dict[str, Any]:
 
 
 def _with_attributes(machine: TorchUnpickler, function: Any, cls: Any, args: tuple[Any, ...], state: Any) -> Tensor:
-    """A tensor with attributes that the user gave it, or a buffer."""
+    """The result of `function(*args)` for a tensor to which the user gave the attributes `state`, or for a buffer."""
     state = dict(_attributes(state))
     machine.charge(len(state))
     if type(function) is not _Function or cls not in (Tensor, named("mpigrad.nn.Parameter")):
@@ -294,7 +294,7 @@ def _device(machine: TorchUnpickler, kind: str, index: int | None = None) -> dev
 
 
 def _encoded(machine: TorchUnpickler, text: str, encoding: str) -> bytes:
-    """A bytes object, decoded from the form in which pickle protocol 2 writes it."""
+    """A bytes object, from the text by which pickle protocol 2 represents it."""
     makers._all_of(str, (text, encoding))
     machine.charge(len(text))
     if encoding != "latin1":

@@ -134,7 +134,7 @@ class _Pickler(_PythonPickler):
         return _torch("_utils._rebuild_tensor_v3"), (*args, kind)
 
     def _storage(self, memory: Any, kind: dtype) -> _Storage:
-        """The one for this memory; torch gives each a single type."""
+        """The `_Storage` of a memory block, made on first use; torch gives each storage a single element type."""
         key: tuple[Any, ...] = device_of(memory), pointer(memory), memory.nbytes
         if not memory.nbytes:
             key += (len(self.storages),)

@@ -83,7 +83,7 @@ def direct_method(name: str, node: Node) -> Direct | None:
 
 
 def _number(node: Node, place: int) -> Any:
-    """The value of a constant operand; None for other operands."""
+    """The value of operand number `place` of a node if it is a constant number; None otherwise."""
     source = node.inputs[place].node
     value = source.attributes.get("value") if source is not None and source.op == "prim::Constant" else None
     return value if node.inputs[place].type in (INT, FLOAT) and is_constant(value) else None

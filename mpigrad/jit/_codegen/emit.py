@@ -245,7 +245,7 @@ class Writer:
             self.aliases[id(output)] = value
 
     def body(self, block: Block, skipped: Node | None) -> None:
-        """The nodes of a loop, except the one that the head of the loop replaces."""
+        """Write the nodes of a loop's body, except `skipped`, which the head of the loop replaces."""
         for node in block.nodes:
             if node is not skipped:
                 self.node(node)

@@ -59,8 +59,9 @@ def compile_entry(graph: Graph, schema: Schema, title: str, namespace: dict[str,
 
 
 def compile_inner(graph: Graph, schema: Schema, title: str, namespace: dict[str, Any]) -> Made:
-    """The function that other graphs call, with all its arguments in order. It adds no traceback of scripted code to errors; the
-    outermost entry point does.
+    """The function that other graphs call, with all its arguments in order.
+
+    It adds no traceback of scripted code to errors; the outermost entry point does.
     """
     writer = Runner(graph, namespace, set())
     names = [writer.name(each) for each in graph.inputs]

@@ -12,7 +12,9 @@ from .._ir.operators import special_form
 
 @special_form
 def fork(func: Any, *args: Any, **kwargs: Any) -> Future:
-    """Start `func(*args, **kwargs)` and return the future of its result.
+    """Start `func(*args, **kwargs)` on another thread and return the future of its result, for `wait`.
+
+    It runs with the caller's grad mode and distributed autograd context.
 
     >>> import mpigrad
     >>> fut = mpigrad.jit.fork(mpigrad.add, mpigrad.ones(2), 1)
@@ -42,7 +44,7 @@ def fork(func: Any, *args: Any, **kwargs: Any) -> Future:
 
 @special_form
 def wait(future: Future) -> Any:
-    """Wait for a future that `fork` returned, and return its result.
+    """Wait for a future that `fork` returned; returns its result or raises its error.
 
     >>> import mpigrad
     >>> mpigrad.jit.wait(mpigrad.jit.fork(mpigrad.ones, 1)).item()

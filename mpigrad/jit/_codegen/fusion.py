@@ -94,7 +94,9 @@ def _fusible(node: Node) -> bool:
 
 
 def _group(nodes: list[Node], position: int, users: dict[int, set[int]]) -> list[Node]:
-    """The nodes before a position whose results are used only inside this group, in order."""
+    """The nodes that can be fused with the node at `position`: those before it whose results are used only inside the
+    group, in order.
+    """
     root = nodes[position]
     if not _fusible(root):
         return []

@@ -30,9 +30,12 @@ from .verify import Members, verify
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> Any:
-    """Read a scripted function or module that `jit.save` wrote (a path, or an open binary file).
+    """Read a scripted function or module that `jit.save` wrote; `f` is a path, or a file open for reading bytes.
 
-    Tensors are loaded to the device from which they were saved, or all to `map_location`.
+    `map_location`: the device for all tensors; by default those from which they were saved. `_extra_files` has no
+    effect.
+
+    Files run no Python code; damaged or invalid ones raise a RuntimeError.
 
     >>> import mpigrad, io
     >>> file = io.BytesIO()

@@ -39,7 +39,9 @@ from .archive import FORMAT, VERSION
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
-    """Write a scripted function or module to a file (a path, or an open binary file).
+    """Write the scripted function or module `m` to a file; `f` is a path, or a file open for writing bytes.
+
+    TypeError if `m` was not compiled by `jit.script`. `_extra_files` has no effect.
 
     >>> import mpigrad, io
     >>> file = io.BytesIO()

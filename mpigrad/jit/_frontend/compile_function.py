@@ -19,7 +19,10 @@ _cache: dict[Any, ScriptFunction] = {}  # function -> its compiled form, if scri
 
 
 def script_function(function: Any, local_names: dict[str, Any] | None = None) -> ScriptFunction:
-    """The compiled form of a function (a scripted function is its own); compiled once."""
+    """The `ScriptFunction` of a function, compiled on first use; that of a scripted function is its own.
+
+    `local_names`: names that the function's annotations may use besides those of its module.
+    """
     if isinstance(function, ScriptFunction):
         return record_of(function)
     function = inspect.unwrap(function)

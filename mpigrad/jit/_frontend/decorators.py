@@ -23,8 +23,9 @@ def _marked(function: Any, mark: str) -> Any:
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Exclude a function from compilation: scripted code calls it as Python. Its annotations give the types; `drop=True` means
-    `unused`.
+    """Decorator: do not compile this function; scripted code calls it as Python. Its annotations give the types.
+
+    `@ignore(drop=True)` means `unused`.
 
     >>> import mpigrad
     >>> @mpigrad.jit.ignore
@@ -36,7 +37,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 def unused(fn: Any) -> Any:
-    """Mark a function that scripted code must never call: it is not compiled, and a call raises an error.
+    """Decorator: do not compile this function; scripted code that calls it raises an error when it gets there.
 
     >>> import mpigrad
     >>> @mpigrad.jit.unused
@@ -47,7 +48,7 @@ def unused(fn: Any) -> Any:
 
 
 def export(fn: Any) -> Any:
-    """Mark a method that a scripted module keeps even if its forward does not call it.
+    """Decorator of a module's method: `jit.script(module)` compiles it even if `forward` does not call it.
 
     >>> import mpigrad
     >>> class Net(mpigrad.nn.Module):
@@ -61,7 +62,7 @@ def export(fn: Any) -> Any:
 
 
 def script_method(fn: Any) -> Any:
-    """Mark a method of a ScriptModule to be scripted.
+    """Decorator of a method of a `ScriptModule` class that is to be scripted.
 
     >>> import mpigrad
     >>> mpigrad.jit.script_method(lambda self, x: x)._jit_mark
@@ -71,8 +72,10 @@ def script_method(fn: Any) -> Any:
 
 
 def interface(obj: type) -> type:
-    """Declare an interface by the annotations of its methods; their bodies are ignored. Scripted modules with these methods
-    can be passed where the interface is the type of an argument.
+    """Decorator of a class that declares an interface: the annotations of its methods count, their bodies are
+    ignored.
+
+    Scripted modules that have these methods can be passed where the interface is the type of an argument.
 
     >>> import mpigrad
     >>> @mpigrad.jit.interface
@@ -101,7 +104,7 @@ def _declared(name: str, function: Any) -> Schema:
 
 @special_form
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """Declare that `the_value` has the type `the_type` in scripted code; in Python it returns the value.
+    """Return `the_value`, and declare in scripted code that its type is `the_type`, for example of an empty list.
 
     >>> import mpigrad
     >>> mpigrad.jit.annotate(int, 3)
@@ -112,7 +115,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 @special_form
 def is_scripting() -> bool:
-    """Whether this runs as scripted code: False in Python, True (a constant) once compiled.
+    """Whether this code runs compiled: False in Python, True (a constant) in scripted code.
 
     >>> import mpigrad
     >>> mpigrad.jit.is_scripting()
@@ -122,7 +125,8 @@ def is_scripting() -> bool:
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Not supported: a trace would contain only the branches of one run; use `jit.script`.
+    """Not supported: raises a NotSupportedError. A trace would contain only the branches of one run; use
+    `jit.script`.
 
     >>> import mpigrad
     >>> mpigrad.jit.trace(mpigrad.sin, mpigrad.ones(1))
@@ -137,7 +141,7 @@ def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> A
 
 
 def trace_module(mod: Any, inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Not supported; see `jit.trace`.
+    """Not supported: raises a NotSupportedError; use `jit.script`.
 
     >>> import mpigrad
     >>> mpigrad.jit.trace_module(mpigrad.nn.Linear(1, 1), {})
@@ -160,7 +164,8 @@ def is_tracing() -> bool:
 
 @special_form
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """`isinstance` that also accepts types of containers, such as `List[int]` and `Optional[Tensor]`, or a tuple of types.
+    """Python's `isinstance` that also accepts types of containers, such as `List[int]` and `Optional[Tensor]`, or a
+    tuple of types.
 
     >>> import mpigrad, typing
     >>> mpigrad.jit.isinstance([1, 2], typing.List[int])

@@ -28,7 +28,7 @@ _compiling = threading.RLock()  # reentrant: compiling a function compiles those
 
 
 def is_script(obj: Any) -> bool:
-    """Whether an object is a callable from `jit.script`."""
+    """Whether an object is a callable that `jit.script` returned."""
     return type(obj) is MethodType and type(obj.__self__) is PickleProxy
 
 
@@ -40,7 +40,7 @@ class _Kind(type):
 
 
 class ScriptFunction(metaclass=_Kind):
-    """A scripted function: its graph, source, schema and compiled code. `jit.script` creates it.
+    """A scripted function, created by `jit.script`: its `graph`, source (`code`), `schema` and compiled code.
 
     >>> import mpigrad
     >>> fn = mpigrad.jit._example()
@@ -84,7 +84,7 @@ class ScriptFunction(metaclass=_Kind):
 
     @property
     def inlined_graph(self) -> Graph:
-        """The same as `graph`: calls of other scripted functions are not inlined."""
+        """The same as `graph`: calls of other scripted functions stay calls."""
         return self.graph
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
@@ -129,7 +129,7 @@ class ScriptFunction(metaclass=_Kind):
         return self._inner
 
     def save(self, f: Any, **kwargs: Any) -> None:
-        """Write the function to a file; see `mpigrad.jit.save`."""
+        """Write the function to the file `f`; see `mpigrad.jit.save`."""
         from .._files.save import save  # imported late: `_files` imports this module
 
         save(self, f)

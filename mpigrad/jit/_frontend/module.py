@@ -37,7 +37,7 @@ class _CompilesAfterInit(type):
 
 
 class ScriptModule(Module, metaclass=_CompilesAfterInit):
-    """A module whose methods marked with `script_method` are scripted.
+    """A module whose methods marked with `script_method` are compiled when it is created.
 
     >>> import mpigrad
     >>> issubclass(mpigrad.jit.ScriptModule, mpigrad.nn.Module)
@@ -130,14 +130,16 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
         return self._script_type.rpartition(".")[2]
 
     def save(self, f: Any, **kwargs: Any) -> None:
-        """Write the module to a file; see `mpigrad.jit.save`."""
+        """Write the module to the file `f`; see `mpigrad.jit.save`."""
         from .._files.save import save  # imported late: `_files` imports this module
 
         save(self, f)
 
 
 class RecursiveScriptModule(ScriptModule):
-    """The result of `jit.script(module)`; it shares the parameters and buffers of the module."""
+    """The result of `jit.script(module)`: a module with compiled methods that shares the parameters and buffers of
+    `module`.
+    """
 
     def __init__(self, original: Any) -> None:
         super().__init__()

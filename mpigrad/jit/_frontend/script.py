@@ -17,9 +17,11 @@ from .script_class import script_class
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """Compile `obj`, a function, or a module with its methods, to a graph; returns a callable with the same parameters.
+    """Compile `obj`, a function, a module with its methods, or a class, to a typed graph; returns a callable with the
+    same parameters.
 
-    Arguments are tensors unless annotated. Unsupported code raises an error here, with the file and the line.
+    Arguments are tensors unless annotated. The language is TorchScript's part of Python (docs/jit.md); other code
+    raises an error here, with the file and the line. Other arguments than `obj` have no effect on the result.
 
     >>> import mpigrad
     >>> fn = mpigrad.jit._example()

@@ -36,12 +36,11 @@ class Source:
 
 
 class Error(RuntimeError):
-    """Raised for a `raise` inside scripted code: `torch.jit.Error`. From other workers PyTorch's arrives as `RuntimeError`;
-    this class is derived from RuntimeError, so it is both in either case."""
+    """Raised for a `raise` inside scripted code: PyTorch's `torch.jit.Error`, and a RuntimeError."""
 
 
 class FrontendError(Exception):
-    """Raised if the source cannot be scripted; the message has the file, the line and the function."""
+    """Raised if source code cannot be scripted; the message has the function, file and line."""
 
     def __init__(self, source: Source | str, node: Any = None, message: str = "") -> None:
         text = source if isinstance(source, str) else place(source, node, message)
@@ -50,7 +49,9 @@ class FrontendError(Exception):
 
 
 class NotSupportedError(FrontendError):
-    """Raised for Python features that scripting does not support."""
+    """Raised if source code uses a feature of Python that scripting does not support; the message has the file and
+    line.
+    """
 
 
 class UnsupportedNodeError(NotSupportedError):
@@ -58,7 +59,7 @@ class UnsupportedNodeError(NotSupportedError):
 
 
 def place(source: Source, node: Any, message: str) -> str:
-    """A message, followed by the file, line and excerpt of the source."""
+    """The message, followed by the file, the line and an excerpt of the source at a node of the syntax tree."""
     start = getattr(node, "col_offset", 0)
     line = source.line(node)
     last = getattr(node, "end_lineno", None)

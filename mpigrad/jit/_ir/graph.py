@@ -84,7 +84,7 @@ class Block:
 
 
 class Graph(Block):
-    """The graph of a scripted function, its attribute `graph`.
+    """The graph of a scripted function, its attribute `graph`; printing it shows the nodes, one on each line.
 
     >>> import mpigrad
     >>> from mpigrad.jit._ir.graph import Graph
@@ -108,11 +108,15 @@ class Graph(Block):
         return f"{hint}.{self._count}" if hint else str(self._count)
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
-        """All nodes of an operator, given by its name."""
+        """A list of all nodes whose operator has the name `kind`, such as "aten::add"; `recurse`: also in inner
+        blocks.
+        """
         return [node for node in (self.walk() if recurse else self.nodes) if node.op == kind]
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
-        """The first node of an operator, given by its name; None if there is none."""
+        """The first node whose operator has the name `kind`, such as "aten::add"; None if there is none. `recurse`:
+        also in inner blocks.
+        """
         return next(iter(self.findAllNodes(kind, recurse)), None)
 
     def __str__(self) -> str:

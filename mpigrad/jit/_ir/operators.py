@@ -121,7 +121,7 @@ def operator_name(obj: Any) -> tuple[str, str]:
 
 
 def operator(module: str, name: str) -> Any:
-    """The function that a target names; ValueError unless it is an operator."""
+    """The function `name` of the module `module`, which a node's target names; ValueError unless it is an operator."""
     found = getattr(importlib.import_module(module), name, None) if module in OPERATOR_MODULES else None
     if found is None or not is_operator(found):
         raise ValueError(f"{module}.{name} is not an operator that a graph may use")

@@ -81,7 +81,7 @@ class Schema(NamedTuple):
         return RuntimeError(f"{self.name}() is missing value for argument '{argument.name}'. Declaration: {self}")
 
     def check(self, position: int, value: Any) -> Any:
-        """The converted argument; RuntimeError if it does not match its type."""
+        """The argument at `position`, converted to its type; RuntimeError if the value does not match the type."""
         argument = self.arguments[position]
         if value is MISSING:
             raise self._missing(argument)

@@ -17,8 +17,10 @@ from mpigrad.futures import Future
 
 
 class Type(NamedTuple):
-    """A type: its kind, and the types that it contains. The kind of a module or interface is its name. Named tuples are tuples
-    with fields; they and enums have the name of their class.
+    """A type: its kind, and the types that it contains.
+
+    The kind of a module or interface is its name. Named tuples are tuples with fields; they and enums have the name
+    of their class.
     """
 
     kind: str
@@ -233,7 +235,9 @@ def fits(given: Type, wanted: Type) -> bool:
 
 
 def unify(a: Type, b: Type) -> Type | None:
-    """The common type of two branches of an `if`, with PyTorch's rules; None if there is none."""
+    """The common type of the two types that a variable has after the branches of an `if`, by PyTorch's rules; None if
+    there is none.
+    """
     if a == b:
         return a
     for one, other in ((a, b), (b, a)):

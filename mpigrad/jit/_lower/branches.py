@@ -92,7 +92,7 @@ class Branches(Builder):
         return output
 
     def refine(self, at: ast.AST, facts: Facts) -> None:
-        """Narrow the types of variables after a test."""
+        """Narrow the types of variables by `facts`, which hold after a test (for example: `x` is not None)."""
         for name, kind in facts.items():
             value = self.env.get(name)
             if isinstance(value, Value) and value.type != kind:

@@ -80,7 +80,7 @@ class Builder:
         return Value(NONE, self.graph.new_name(), node) if kind is None else self.output(node, kind)
 
     def append(self, at: Any, op: str, inputs: list[Value], target: str, *blocks: Block) -> Node:
-        """Append a node that has no output yet."""
+        """Append a node with the operator `op`, to which outputs are added later; returns the node."""
         node = Node(op, inputs, target, self.source.where(at))
         node.blocks = list(blocks)
         self.block.nodes.append(node)
@@ -102,7 +102,9 @@ class Builder:
         return self.add(at, "prim::Constant", [], kind, "constant", value=value)
 
     def value(self, at: ast.AST, found: Any) -> Value:
-        """Convert the result of an expression to a value of the graph."""
+        """Convert `found`, what an expression was lowered to, to a value of the graph; an error if it exists only at
+        compile time.
+        """
         if isinstance(found, Value):
             return found
         if isinstance(found, StaticTuple):

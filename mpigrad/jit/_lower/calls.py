@@ -343,8 +343,8 @@ class Calls(Expressions):
         return self.parts(node, value, len(value.type.args))  # type: ignore[attr-defined]
 
     def _named(self, node: ast.Call, given: ast.expr | None, name: str) -> tuple[dict[str, Value], Value]:
-        """The keyword arguments that are known at compile time, from a dict in the call itself; and all keyword arguments, as a
-        dict.
+        """Two dictionaries: the keyword arguments known at compile time, from a dict in the call itself; and all
+        keyword arguments.
         """
         if isinstance(given, ast.Dict) and all(isinstance(each, ast.Constant) for each in given.keys):
             known = {str(k.value): self.value(node, self.expression(v)) for k, v in zip(given.keys, given.values)}  # type: ignore[union-attr]

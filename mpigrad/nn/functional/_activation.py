@@ -17,7 +17,8 @@ from ..._tensor import Tensor
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(x, 0).
+    """Replace negative elements by 0: max(x, 0) for each element x. With `inplace=True` the result overwrites
+    `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.relu(mpigrad.tensor([-1.0, 2.0]))
@@ -27,17 +28,29 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)) for each element x.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.sigmoid(mpigrad.zeros(1))
+    tensor([0.5000])
+    """
     return input.sigmoid()
 
 
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent of each element.
+
+    >>> import mpigrad
+    >>> mpigrad.nn.functional.tanh(mpigrad.ones(1))
+    tensor([0.7616])
+    """
     return input.tanh()
 
 
 def _dim(name: str, ndim: int) -> int:
-    """The dimension that PyTorch uses for softmax if none is given (deprecated), with its warning."""
+    """The dimension that PyTorch uses for softmax if none is given: 0 for 0, 1 or 3 dimensions, otherwise 1; gives
+    its deprecation warning.
+    """
     import warnings
 
     warnings.warn(
@@ -48,7 +61,11 @@ def _dim(name: str, ndim: int) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """exp(x) divided by its sum over `dim`.
+    """Turn scores into probabilities: exp(x) divided by its sum along `dim`, so that the results along `dim` add up
+    to 1.
+
+    Without `dim` a dimension is guessed and a warning is given (deprecated). `dtype`: convert the input to this type
+    first (default: keep its type). `_stacklevel` is that of the warning.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.softmax(mpigrad.zeros(2), dim=0)
@@ -59,7 +76,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of softmax.
+    """The logarithm of `softmax(input, dim)`, computed without overflow. The arguments are those of `softmax`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.log_softmax(mpigrad.zeros(2), dim=0)
@@ -70,7 +87,8 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """softmax of -x.
+    """`softmax(-input, dim)`: the smallest element gets the largest probability. The arguments are those of
+    `softmax`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.softmin(mpigrad.zeros(2), dim=0)
@@ -81,7 +99,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * sigmoid(x).
+    """x * sigmoid(x) for each element x (also called swish). With `inplace=True` the result overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.silu(mpigrad.zeros(1))
@@ -91,7 +109,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x if |x| > `lambd`, otherwise 0.
+    """Set elements with |x| <= `lambd` to 0 and keep the others.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.hardshrink(mpigrad.tensor([0.2, 2.0]))
@@ -102,7 +120,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x moved towards 0 by `lambd`; 0 if |x| < `lambd`.
+    """Move each element towards 0 by `lambd`; elements with |x| <= `lambd` become 0. `lambd` must not be negative.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.softshrink(mpigrad.tensor([0.2, 2.0]))
@@ -119,7 +137,8 @@ def _in_place(operator: Any, input: Tensor, inplace: bool, **kw: Any) -> Tensor:
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`x * hardsigmoid(x)`.
+    """x * hardsigmoid(x) for each element x: an approximation of `silu` without exponentials. With `inplace=True` the
+    result overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.hardswish(mpigrad.tensor([-4.0, 0.0, 3.0]))
@@ -130,7 +149,8 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """0 below -3, 1 above 3, `x / 6 + 1 / 2` between.
+    """A piecewise linear sigmoid: 0 below -3, 1 above 3, x / 6 + 1 / 2 between. With `inplace=True` the result
+    overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.hardsigmoid(mpigrad.tensor([-4.0, 0.0, 3.0]))
@@ -141,7 +161,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * tanh(softplus(x)).
+    """x * tanh(softplus(x)) for each element x. With `inplace=True` the result overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.mish(mpigrad.zeros(1))
@@ -152,7 +172,8 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x if it is larger than `threshold`, otherwise `value`.
+    """Keep elements larger than `threshold` and replace the others by `value`. With `inplace=True` the result
+    overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.threshold(mpigrad.tensor([0.0, 2.0]), 1.0, 20.0)
@@ -163,7 +184,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half of `input` along `dim`, times the sigmoid of the second half.
+    """The gated linear unit: cut `input` in two halves a and b along `dim`, and return a * sigmoid(b).
+
+    Raises a RuntimeError if the length of `dim` is odd.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.glu(mpigrad.tensor([2.0, 0.0]))
@@ -179,7 +202,9 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x if it is positive, otherwise x times the `weight` of its channel.
+    """Keep positive elements, and multiply the others by a slope, usually a parameter.
+
+    `weight`: the slopes, a tensor with one element, or with one for each channel (dimension 1 of `input`).
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.prelu(mpigrad.tensor([-1.0, 2.0]), mpigrad.tensor([0.5]))
@@ -208,7 +233,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """x if it is positive, otherwise x times a slope: random in [lower, upper] in training, their mean otherwise.
+    """Keep positive elements, and multiply the others by a slope.
+
+    With `training=True` each element gets a random slope, uniform in [`lower`, `upper`]; otherwise the slope is their
+    mean. With `inplace=True` the result overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.rrelu(mpigrad.tensor([-1.0, 2.0]), 0.5, 0.5)
@@ -225,7 +253,7 @@ def rrelu(
 
 
 def softsign(input: Tensor) -> Tensor:
-    """x / (1 + |x|).
+    """x / (1 + |x|) for each element x: a function from -1 to 1, like tanh.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.softsign(mpigrad.tensor([1.0]))
@@ -235,7 +263,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x).
+    """x - tanh(x) for each element x.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.tanhshrink(mpigrad.zeros(1))
@@ -246,8 +274,12 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 @guarded
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A random sample from the Gumbel-softmax distribution with temperature `tau`; with `hard`, a one-hot vector that has the
-    gradient of the soft sample.
+    """Draw random vectors of the Gumbel-softmax distribution: differentiable approximations of one-hot samples.
+
+    - `logits`: unnormalised log probabilities of the classes along `dim`.
+    - `tau`: the temperature (> 0); the smaller, the closer are samples to one-hot vectors.
+    - `hard`: return exact one-hot vectors, but with the gradients of the soft samples.
+    - `eps`: deprecated, no effect.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.gumbel_softmax(mpigrad.zeros(3, 2), hard=True).sum()
@@ -266,43 +298,43 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 
 def relu_(input: Tensor) -> Tensor:
-    """`relu` in place."""
+    """`relu` in place: overwrites `input` and returns it."""
     return relu(input, inplace=True)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`elu` in place."""
+    """`elu` in place: overwrites `input` and returns it."""
     return activation.elu(input, alpha, inplace=True)
 
 
 def selu_(input: Tensor) -> Tensor:
-    """`selu` in place."""
+    """`selu` in place: overwrites `input` and returns it."""
     return activation.selu(input, inplace=True)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`celu` in place."""
+    """`celu` in place: overwrites `input` and returns it."""
     return activation.celu(input, alpha, inplace=True)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """`leaky_relu` in place."""
+    """`leaky_relu` in place: overwrites `input` and returns it."""
     return activation.leaky_relu(input, negative_slope, inplace=True)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh` in place."""
+    """`hardtanh` in place: overwrites `input` and returns it."""
     return activation.hardtanh(input, min_val, max_val, inplace=True)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """`threshold` in place."""
+    """`threshold` in place: overwrites `input` and returns it."""
     return _in_place(gates.threshold, input, True, threshold=threshold, value=value)
 
 
 @guarded
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
-    """`rrelu` in place."""
+    """`rrelu` in place: overwrites `input` and returns it."""
     return rrelu(input, lower, upper, training, inplace=True)
 
 

@@ -21,14 +21,16 @@ from ._pad import pad
 
 
 def _triangle(rows: int, columns: int, like: Tensor) -> Tensor:
-    """0 on and below the diagonal, minus infinity above."""
+    """The bias of causal attention, (rows, columns): 0 on and below the diagonal, minus infinity above."""
     xp = array_module(like._array)
     allowed = xp.tri(rows, columns, dtype=bool)
     return wrap(xp.where(allowed, 0.0, -np.inf).astype(like._array.dtype))
 
 
 def _as_bias(mask: Tensor, like: Tensor) -> Tensor:
-    """Convert a mask of allowed positions to a term that is added to the scores; masks of floats are such terms already."""
+    """Convert a bool mask (True: may be attended to) to a term that is added to the scores; masks of floats are such
+    terms already.
+    """
     if mask._array.dtype.kind != "b":
         return mask
     xp = array_module(mask._array)
@@ -46,7 +48,17 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(query key^T * scale + mask) value.
+    """Attention: softmax(query @ key^T * scale + mask) @ value, with the softmax over the positions of the keys.
+
+    - `query` (..., L, E), `key` (..., S, E), `value` (..., S, V): L target and S source positions; the result is
+      (..., L, V).
+    - `attn_mask`: broadcasts to (..., L, S). bool: True where a query may attend to a key; float: added to the
+      scores.
+    - `is_causal`: query i attends to keys 0 to i only; cannot be combined with `attn_mask`.
+    - `dropout_p`: the probability with which attention weights are set to zero. There is no training flag: pass 0 in
+      evaluation.
+    - `scale`: by default 1 / sqrt(E).
+    - `enable_gqa`: `key` and `value` may have fewer heads (dimension -3) than `query`; they are repeated.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(1, 2, 3)
@@ -100,13 +112,13 @@ def _project(
 
 
 def _heads(x: Tensor, count: int) -> Tensor:
-    """Reshape (length, batch, size) to (batch, heads, length, size / heads)."""
+    """Split the last dimension into heads: from (length, batch, size) to (batch, heads, length, size / heads)."""
     length, batch, size = x.shape
     return x.reshape(length, batch, count, size // count).permute(1, 2, 0, 3)
 
 
 def _canonical(mask: Tensor | None, like: Tensor) -> Tensor | None:
-    """Convert a mask of forbidden positions to a term that is added to the scores; None stays None."""
+    """Convert a bool mask (True: may not be attended to) to a term that is added to the scores; None stays None."""
     if mask is None or mask._array.dtype.kind in "fV":
         return mask
     xp = array_module(mask._array)
@@ -141,7 +153,22 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Multi-head attention over tensors of shape (length, batch, size); returns the output and the attention weights."""
+    """The computation of `nn.MultiheadAttention`, with all its tensors as arguments; call the module instead where
+    possible.
+
+    - `query` (L, batch, E), `key` and `value` (S, batch, E), or the same without batch. E must equal
+      `embed_dim_to_check`.
+    - `in_proj_weight` (3 E, E), `in_proj_bias` (3 E,): project query, key and value; with `use_separate_proj_weight`,
+      the weights are `q_proj_weight`, `k_proj_weight` and `v_proj_weight`.
+    - `out_proj_weight` (E, E), `out_proj_bias` (E,): applied to the result.
+    - `bias_k`, `bias_v` (1, 1, E): one more learned key and value; `add_zero_attn`: one more key and value of zeros.
+    - `static_k`, `static_v` (batch * heads, S, E / heads): used in place of the projected keys and values.
+    - `key_padding_mask` (batch, S), `attn_mask` (L, S) or (batch * heads, L, S): bool masks are True where a position
+      is ignored, float masks are added to the scores. `is_causal` is a hint about `attn_mask`, and needs it.
+
+    Returns (output, weights): output is (L, batch, E); weights is (batch, L, S), with `average_attn_weights=False`
+    (batch, heads, L, S), and None without `need_weights`.
+    """
     check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if query.dim() == 2:
         return _unbatched(locals())

@@ -10,7 +10,10 @@ _KINDS = {2: "unbatched (2-D)", 3: "batched (3-D)"}
 def check_shapes(
     query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int
 ) -> None:
-    """Raise PyTorch's error unless the arguments are all for one sequence, or all for a batch of sequences."""
+    """Raise PyTorch's AssertionError unless all arguments belong to one sequence, or all to a batch of sequences.
+
+    `padding` is the key padding mask, `mask` the attention mask, `heads` the number of heads.
+    """
     count = query.dim()
     if count not in _KINDS:
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {count}-D query tensor")

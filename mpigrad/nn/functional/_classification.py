@@ -26,7 +26,16 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy between unnormalised scores and target classes, which are given as indices or as probabilities.
+    """The cross entropy between target classes and the softmax of `input`: -log(softmax(input)[target]).
+
+    - `input`: unnormalised scores (logits), (batch, classes), (batch, classes, d1, ...) or (classes,).
+    - `target`: class indices (int64), of the shape of `input` without the dimension of classes; or probabilities of
+      all classes, of the shape of `input`. An IndexError is raised for indices out of range.
+    - `weight`: a weight for each class, (classes,); "mean" then divides by the sum of the weights.
+    - `ignore_index`: targets with this index add nothing to loss and gradient.
+    - `label_smoothing`: between 0 and 1; this share of each target is spread equally over all classes.
+    - `reduction`: "mean" (default) or "sum" of the losses of the batch, or "none", which returns them. `size_average`
+      and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> scores = mpigrad.zeros(3, 4)
@@ -110,7 +119,15 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of the target classes; `input` has log probabilities.
+    """The negative log likelihood of the target classes: -input[target]. `cross_entropy` is `log_softmax` followed by
+    this loss.
+
+    - `input`: log probabilities, (batch, classes), (batch, classes, d1, ...) or (classes,).
+    - `target`: class indices (int64), of the shape of `input` without the dimension of classes.
+    - `weight`: a weight for each class, (classes,); "mean" then divides by the sum of the weights.
+    - `ignore_index`: targets with this index add nothing to loss and gradient.
+    - `reduction`: "mean" (default) or "sum" of the losses of the batch, or "none", which returns them. `size_average`
+      and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> log_p = mpigrad.tensor([[-1.0, -2.0], [-3.0, -4.0]])
@@ -158,7 +175,13 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The binary cross entropy between probabilities and targets, both between 0 and 1.
+    """The binary cross entropy -(target * log(input) + (1 - target) * log(1 - input)), with logarithms limited to at
+    least -100.
+
+    - `input`, `target`: probabilities between 0 and 1, of one shape; other inputs raise a RuntimeError.
+    - `weight`: factors of the losses; broadcasts to `input`.
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
+      `size_average` and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.binary_cross_entropy(mpigrad.full((2,), 0.5), mpigrad.tensor([0.0, 1.0]))
@@ -188,7 +211,13 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The binary cross entropy between sigmoid(input) and targets, computed without overflow.
+    """The binary cross entropy between sigmoid(input) and `target`, computed without overflow.
+
+    - `input`: logits (any real numbers); `target`: probabilities between 0 and 1, of the same shape.
+    - `weight`: factors of the losses; broadcasts to `input`.
+    - `pos_weight`: factors of the terms of positive targets; broadcasts to `input`, usually one for each class.
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
+      `size_average` and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.binary_cross_entropy_with_logits(mpigrad.zeros(2), mpigrad.tensor([0.0, 1.0]))
@@ -211,7 +240,13 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The binary cross entropy of each class, averaged over the classes.
+    """The binary cross entropy of each class, averaged over the classes, for samples that can belong to several
+    classes.
+
+    - `input`: logits, (batch, classes) or (classes,); `target`: 0 or 1 for each of them.
+    - `weight`: a factor for each class.
+    - `reduction`: "mean" (default) or "sum" of the losses of the batch, or "none", which returns them. `size_average`
+      and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.multilabel_soft_margin_loss(mpigrad.zeros(1, 2), mpigrad.ones(1, 2))
@@ -231,7 +266,10 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """log(1 + exp(-target * input)) for targets 1 and -1.
+    """The logistic loss log(1 + exp(-target * input)), for targets 1 and -1 of the shape of `input`.
+
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
+      `size_average` and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.soft_margin_loss(mpigrad.zeros(2), mpigrad.ones(2))

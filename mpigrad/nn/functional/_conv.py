@@ -188,7 +188,14 @@ def conv1d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution of `input` (batch, in, length) with `weight` (out, in / groups, length).
+    """Slide filters over sequences: the cross-correlation of `input` with `weight`, plus `bias`.
+
+    - `input`: (batch, in, length) or (in, length); `weight`: (out, in / groups, kernel); `bias`: (out,) or None.
+    - `stride`: the step of the filter. `dilation`: the distance of the elements that it reads.
+    - `padding`: zeros at each end; "same" keeps the length (stride 1 only), "valid" is 0.
+    - `groups`: divide the channels into groups, each with filters of its own.
+
+    Returns (batch, out, (length + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1).
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.conv1d(mpigrad.ones(1, 1, 4), mpigrad.ones(1, 1, 2))
@@ -206,7 +213,12 @@ def conv2d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution of `input` (batch, in, height, width) with `weight` (out, in / groups, height, width).
+    """Slide filters over images: the cross-correlation of `input` with `weight`, plus `bias`.
+
+    - `input`: (batch, in, height, width) or (in, height, width); `weight`: (out, in / groups, kernel height, kernel
+      width); `bias`: (out,) or None.
+    - `stride`, `padding`, `dilation`, `groups` and the resulting size are those of `conv1d`; each is one number, or
+      one for each dimension. `padding` may be "same" or "valid".
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.conv2d(mpigrad.ones(1, 1, 4, 4), mpigrad.ones(1, 1, 3, 3), padding="same").shape
@@ -224,7 +236,12 @@ def conv3d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution of `input` (batch, in, depth, height, width) with `weight` (out, in / groups, depth, height, width).
+    """Slide filters over volumes: the cross-correlation of `input` with `weight`, plus `bias`.
+
+    - `input`: (batch, in, depth, height, width), or without batch; `weight`: (out, in / groups, and the three sizes
+      of the kernel); `bias`: (out,) or None.
+    - `stride`, `padding`, `dilation`, `groups` and the resulting size are those of `conv1d`; each is one number, or
+      one for each dimension. `padding` may be "same" or "valid".
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.conv3d(mpigrad.ones(1, 1, 4, 4, 4), mpigrad.ones(2, 1, 3, 3, 3)).shape
@@ -243,7 +260,14 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Ints = 1,
 ) -> Tensor:
-    """The transpose of `conv1d`; `weight` is (in, out / groups, length).
+    """The transposed convolution of sequences: the linear map by which gradients flow back through `conv1d`; it
+    upsamples.
+
+    - `input`: (batch, in, length) or (in, length); `weight`: (in, out / groups, kernel); `bias`: (out,) or None.
+    - `stride`, `padding`, `dilation`, `groups`: those of the `conv1d` of which this is the transpose.
+    - `output_padding`: elements added at one end of the result; less than `stride` or `dilation`.
+
+    Returns (batch, out, (length - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1).
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.conv_transpose1d(mpigrad.ones(1, 1, 3), mpigrad.ones(1, 1, 2))
@@ -262,7 +286,13 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Ints = 1,
 ) -> Tensor:
-    """The transpose of `conv2d`; `weight` is (in, out / groups, height, width).
+    """The transposed convolution of images: the linear map by which gradients flow back through `conv2d`; it
+    upsamples.
+
+    - `input`: (batch, in, height, width), or without batch; `weight`: (in, out / groups, kernel height, kernel
+      width); `bias`: (out,) or None.
+    - The other arguments, and the resulting size of each dimension, are those of `conv_transpose1d`; each is one
+      number, or one for each dimension.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.conv_transpose2d(mpigrad.ones(1, 1, 3, 3), mpigrad.ones(1, 1, 2, 2), stride=2).shape
@@ -281,7 +311,13 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Ints = 1,
 ) -> Tensor:
-    """The transpose of `conv3d`; `weight` is (in, out / groups, depth, height, width).
+    """The transposed convolution of volumes: the linear map by which gradients flow back through `conv3d`; it
+    upsamples.
+
+    - `input`: (batch, in, depth, height, width), or without batch; `weight`: (in, out / groups, and the three sizes
+      of the kernel); `bias`: (out,) or None.
+    - The other arguments, and the resulting size of each dimension, are those of `conv_transpose1d`; each is one
+      number, or one for each dimension.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.conv_transpose3d(mpigrad.ones(1, 1, 2, 2, 2), mpigrad.ones(1, 1, 2, 2, 2)).shape

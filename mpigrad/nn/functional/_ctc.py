@@ -37,8 +37,16 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The negative log likelihood of `targets` over all alignments with the input, given log probabilities of shape (steps,
-    batch, classes).
+    """Connectionist temporal classification: the negative log likelihood of label sequences, summed over all
+    alignments with the input.
+
+    - `log_probs`: log probabilities, (steps, batch, classes) or (steps, classes).
+    - `targets`: class indices, (batch, longest target), or those of all sequences one after the other in one vector.
+    - `input_lengths`, `target_lengths`: the lengths of each sequence's input and target, tensors or sequences of
+      ints.
+    - `blank`: the index of the class that stands for "no label".
+    - `reduction`: "mean" (default) divides each loss by its target's length and takes the mean; "sum" or "none".
+    - `zero_infinity`: set infinite losses (targets longer than their input) and their gradients to 0.
 
     >>> import mpigrad
     >>> log_p = mpigrad.zeros(2, 1, 2).log_softmax(2)

@@ -24,7 +24,7 @@ def _check(p: float) -> None:
 
 @guarded
 def _keep(input: Tensor, p: float, shape: tuple[int, ...], scale: float) -> Tensor:
-    """A random mask: `scale` with probability 1 - p, otherwise 0."""
+    """A random mask of shape `shape` that broadcasts to `input`: `scale` with probability 1 - p, otherwise 0."""
     kind = input._array.dtype
     drawn = rand(*shape, dtype=input.dtype if input.dtype.is_floating_point else None, device=input.device)._array
     made = (drawn >= p).astype(kind)
@@ -45,7 +45,10 @@ def _drop(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[i
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, set each element to zero with probability `p`, and divide the others by 1 - p.
+    """In training, set each element to zero with probability `p` and divide the others by 1 - p; otherwise return
+    `input`.
+
+    With `inplace=True` the result overwrites `input`. Raises a ValueError unless 0 <= `p` <= 1.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.dropout(mpigrad.ones(3), training=False)
@@ -68,7 +71,10 @@ def _feature_shape(name: str, input: Tensor, batched: int) -> tuple[int, ...]:
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, set whole channels of (batch, channel, length) to zero with probability `p`.
+    """In training, set whole channels to zero with probability `p` and divide the others by 1 - p; otherwise return
+    `input`.
+
+    `input` is (batch, channels, length) or (channels, length). With `inplace=True` the result overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.dropout1d(mpigrad.ones(1, 2, 3), p=1.0).sum()
@@ -85,7 +91,10 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, set whole channels of (batch, channel, height, width) to zero with probability `p`.
+    """In training, set whole channels to zero with probability `p` and divide the others by 1 - p; otherwise return
+    `input`.
+
+    `input` is (batch, channels, height, width). With `inplace=True` the result overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.dropout2d(mpigrad.ones(1, 2, 3, 3), p=1.0).sum()
@@ -95,7 +104,11 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, set whole channels of (batch, channel, depth, height, width) to zero with probability `p`.
+    """In training, set whole channels to zero with probability `p` and divide the others by 1 - p; otherwise return
+    `input`.
+
+    `input` is (batch, channels, depth, height, width) or the same without batch. With `inplace=True` the result
+    overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.dropout3d(mpigrad.ones(1, 2, 3, 3, 3), p=1.0).sum()
@@ -118,7 +131,10 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps the mean and variance of SELU's outputs.
+    """Dropout for networks with `selu`: the elements keep mean 0 and variance 1 if they had them.
+
+    With `training=True` (not the default) each element is replaced, with probability `p`, by SELU's negative
+    saturation value, and all are scaled and shifted. With `inplace=True` the result overwrites `input`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.alpha_dropout(mpigrad.ones(3))
@@ -128,7 +144,8 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels.
+    """`alpha_dropout` of whole channels (dimension 1 of `input`). Only with `training=True`, which is not the
+    default.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.feature_alpha_dropout(mpigrad.ones(1, 2, 3))

@@ -76,7 +76,15 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` at the indices `input`.
+    """Look up rows of a table: the rows of `weight` at the indices `input`.
+
+    - `input`: int64 or int32 indices of any shape; `weight`: (rows, features). The result is (*input.shape,
+      features). An index out of range raises an IndexError.
+    - `padding_idx`: this row gets no gradient.
+    - `max_norm`: rows that are read and have a larger `norm_type`-norm are first scaled down to it, in place in
+      `weight`.
+    - `scale_grad_by_freq`: divide a row's gradient by the number of times that it was read.
+    - `sparse`: the gradient of `weight` is a sparse tensor that has only the rows read.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.embedding(mpigrad.tensor([1, 0]), mpigrad.eye(2))
@@ -110,8 +118,16 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, mean or maximum of the rows of each bag. A bag is a row of indices in `input` or, if that is a vector, the indices
-    from one of `offsets` to the next.
+    """Look up rows of a table in groups (bags), and return the sum, mean or maximum of each bag's rows: (bags,
+    features).
+
+    - `input`: indices, (bags, length), each row a bag; or a vector, with `offsets` that say at which position each
+      bag begins.
+    - `mode`: "mean" (default), "sum" or "max". An empty bag gives zeros.
+    - `per_sample_weights`: factors of the rows, of the shape of `input`; for `mode="sum"` only.
+    - `include_last_offset`: the last element of `offsets` is the end of the last bag.
+    - `padding_idx`: indices of this value are left out of their bag.
+    - `max_norm`, `norm_type`, `scale_grad_by_freq` and `sparse` are those of `embedding`.
 
     >>> import mpigrad
     >>> ids, starts = mpigrad.tensor([0, 1, 1]), mpigrad.tensor([0, 1])
@@ -156,14 +172,14 @@ def embedding_bag(
 
 
 def _starts_of_kept(starts: Any, kept: Any) -> Any:
-    """The starts of the bags after some of their elements are removed."""
+    """The starts of the bags after those elements were removed for which `kept` is False."""
     before = array_module(kept).zeros(kept.shape[0] + 1, np.int64)
     kept.cumsum(out=before[1:])
     return before[starts]
 
 
 def _lengths(starts: Any, kind: Any) -> Tensor:
-    """The number of rows of each bag, at least one, as divisor of the mean."""
+    """The number of rows of each bag, at least one, as divisor of the mean: a column of the element type `kind`."""
     return wrap(np.maximum(array_module(starts).diff(starts), 1).astype(kind)[:, None])
 
 
@@ -228,7 +244,10 @@ def _bag_max(taken: Tensor, starts: Any) -> Tensor:
 
 @guarded
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """One-hot vectors: for each integer, zeros with a one at its index.
+    """One-hot vectors, along a new last dimension: for each integer, zeros with a one at its index.
+
+    `tensor` is int64 without negative numbers. `num_classes` is the length of the vectors, by default the largest
+    number plus 1; a RuntimeError is raised if it is too small.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.one_hot(mpigrad.tensor([0, 2]))

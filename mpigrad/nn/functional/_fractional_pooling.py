@@ -17,7 +17,11 @@ from .._sizes import tuple_of
 
 
 def _starts(sample: float, size: int, out: int, kernel: int) -> list[int]:
-    """The starts of the windows along one dimension; the last window ends at the edge."""
+    """The starts of `out` windows of length `kernel` along a dimension of length `size`; `sample` in [0, 1) is the
+    random number.
+
+    The last window ends at the edge.
+    """
     if out == 1:
         return [size - kernel]
     step = (size - kernel) / (out - 1)
@@ -88,7 +92,13 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima of windows at random positions in an image.
+    """The largest element of each of `output_size` windows at random positions of an image.
+
+    - `input`: (batch, channels, height, width), or without batch. `kernel_size`: the size of a window, one number or
+      two.
+    - `output_size`: the size of the result, one number or two; or `output_ratio`, the result's size divided by the
+      input's, between 0 and 1. One of the two is required.
+    - `return_indices`: also return the index of each maximum in the flattened image, for `max_unpool2d`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.fractional_max_pool2d(mpigrad.ones(1, 1, 7, 7), 2, output_size=(4, 5)).shape
@@ -106,7 +116,10 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima of windows at random positions in a volume.
+    """The largest element of each of `output_size` windows at random positions of a volume (batch, channels, depth,
+    height, width).
+
+    The arguments are those of `fractional_max_pool2d`, with three numbers for sizes and ratios.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.fractional_max_pool3d(mpigrad.ones(1, 1, 5, 5, 5), 2, output_size=3).shape

@@ -20,7 +20,17 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The values of images at the positions `grid`, interpolated; coordinates go from -1 to 1 in each direction.
+    """Read images at the positions of `grid`, with interpolation: the result at each point is the image's value
+    there.
+
+    - `input`: (batch, channels, height, width), or (batch, channels, depth, height, width).
+    - `grid`: (batch, out height, out width, 2), for volumes (batch, out depth, out height, out width, 3). The last
+      dimension is (x, y) or (x, y, z), from -1 at the first to 1 at the last pixel. The result is (batch, channels,
+      out height, out width).
+    - `mode`: "bilinear" (default), "nearest" or "bicubic" (images only).
+    - `padding_mode`: values outside the image: "zeros", "border" (the nearest pixel) or "reflection".
+    - `align_corners`: whether -1 and 1 are the centres of the corner pixels (True) or their outer edges (False;
+      default, with a warning).
 
     >>> import mpigrad
     >>> image = mpigrad.tensor([[[[1.0, 3.0]]]])
@@ -66,7 +76,14 @@ def _check_sizes(input: Tensor, grid: Tensor) -> None:
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """A grid of positions for `grid_sample`: the images of all pixel positions under the affine maps `theta`.
+    """Positions for `grid_sample` that transform images by affine maps: (batch, height, width, 2), for volumes (...,
+    3).
+
+    - `theta`: the maps, from positions in the result to positions in the input: (batch, 2, 3), for volumes (batch, 3,
+      4).
+    - `size`: the shape of the result of `grid_sample`, (batch, channels, height, width), for volumes (batch,
+      channels, depth, height, width).
+    - `align_corners`: as in `grid_sample`; use the same value.
 
     >>> import mpigrad
     >>> same = mpigrad.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])

@@ -31,7 +31,12 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin); `target` is 1 or -1.
+    """The loss that asks `input1` to be larger than `input2` where `target` is 1, and smaller where it is -1.
+
+    It is max(0, -target * (input1 - input2) + margin) for each element; the three tensors have one shape.
+
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
+      `size_average` and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.margin_ranking_loss(mpigrad.ones(2), mpigrad.zeros(2), -mpigrad.ones(2))
@@ -55,7 +60,11 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`input` where `target` is 1, max(0, margin - input) where it is -1.
+    """A loss on distances `input`: `input` where `target` is 1 (should be near), max(0, margin - input) where it is
+    -1 (should be far).
+
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
+      `size_average` and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.hinge_embedding_loss(mpigrad.tensor([0.5, 0.5]), mpigrad.tensor([1.0, -1.0]))
@@ -78,7 +87,13 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cos(input1, input2) where `target` is 1, max(0, cos(input1, input2) - margin) where it is -1.
+    """1 - cos(input1, input2) where `target` is 1 (similar vectors), max(0, cos(input1, input2) - margin) where it is
+    -1.
+
+    `input1` and `input2` are (batch, features) or (features,), `target` is (batch,) or a single number.
+
+    - `reduction`: "mean" (default) or "sum" of the losses of the batch, or "none", which returns them. `size_average`
+      and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> x = mpigrad.ones(1, 2)
@@ -111,7 +126,13 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin), for vectors along the last dimension.
+
+    - `anchor`, `positive`, `negative`: (batch, features) or (features,). The distance is the `p`-norm of the
+      difference plus `eps`.
+    - `swap`: use distance(positive, negative) if it is smaller than distance(anchor, negative).
+    - `reduction`: "mean" (default) or "sum" of the losses of the batch, or "none", which returns them. `size_average`
+      and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> x = mpigrad.zeros(1, 2)
@@ -141,7 +162,9 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with a user-defined distance function.
+    """`triplet_margin_loss` with a distance of the user: `distance_function(x, y)` returns one number for each row.
+
+    The default is the Euclidean distance. `swap` and `reduction` are those of `triplet_margin_loss`.
 
     >>> import mpigrad
     >>> x = mpigrad.zeros(1, 2)
@@ -169,7 +192,13 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The sum over all wrong classes i of max(0, margin - input[target] + input[i]) ** p, divided by the number of classes.
+    """The multi-class hinge loss: the sum over all wrong classes i of max(0, margin - input[target] + input[i]) ** p,
+    divided by the number of classes.
+
+    - `input`: scores, (batch, classes) or (classes,); `target`: class indices, (batch,) or a single one.
+    - `p`: 1 or 2. `weight`: a factor for each class, that of the target is used.
+    - `reduction`: "mean" (default) or "sum" of the losses of the batch, or "none", which returns them. `size_average`
+      and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.multi_margin_loss(mpigrad.zeros(1, 4), mpigrad.tensor([1]))
@@ -216,8 +245,15 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The sum over all target classes j and all other classes i of max(0, 1 - (input[j] - input[i])), divided by the number of
-    classes. The row of target classes ends at its first -1.
+    """The hinge loss for samples with several target classes.
+
+    It is the sum over all target classes j and all other classes i of max(0, 1 - (input[j] - input[i])), divided by
+    the number of classes.
+
+    - `input`: scores, (batch, classes) or (classes,).
+    - `target`: int64, of the shape of `input`; each row lists class indices and ends at its first -1.
+    - `reduction`: "mean" (default) or "sum" of the losses of the batch, or "none", which returns them. `size_average`
+      and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.multilabel_margin_loss(mpigrad.zeros(1, 4), mpigrad.tensor([[3, 0, -1, 1]]))

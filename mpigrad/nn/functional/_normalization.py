@@ -16,7 +16,9 @@ from ..._tensor import Tensor, counter
 
 
 def _blend(running: Tensor | None, fresh: Any, momentum: float) -> None:
-    """Update a running statistic with that of a new batch, in place and not recorded."""
+    """Update a running statistic in place, without recording: (1 - momentum) * running + momentum * fresh. None: do
+    nothing.
+    """
     if running is None:
         return
     held = running._array
@@ -36,7 +38,15 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise each channel (dimension 1): with the statistics of the batch in training, otherwise with the running statistics.
+    """Normalise each channel (dimension 1) to mean 0 and variance 1, then multiply by `weight` and add `bias`, if
+    given.
+
+    - `training`: normalise with mean and variance of this batch, and blend them with weight `momentum` into
+      `running_mean` and `running_var`, in place. Otherwise normalise with the running statistics.
+    - `running_mean`, `running_var`, `weight`, `bias`: one number for each channel, or None. `eps` is added to the
+      variance.
+
+    Raises a ValueError in training if there is only one value for each channel.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([[1.0], [3.0]])
@@ -80,7 +90,14 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise each channel of each element of the batch.
+    """Normalise each channel of each sample over its spatial dimensions, then multiply by `weight` and add `bias`, if
+    given.
+
+    - `input`: (batch, channels, length, ...).
+    - `use_input_stats`: normalise with the statistics of the input itself; otherwise with `running_mean` and
+      `running_var`.
+    - `running_mean`, `running_var`, `weight`, `bias`: one number for each channel, or None; with `use_input_stats`
+      the running ones are updated in place, with weight `momentum`. `eps` is added to the variance.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.instance_norm(mpigrad.tensor([[[1.0, 3.0]]]), eps=0.0)
@@ -131,7 +148,12 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise over the last dimensions, whose lengths are `normalized_shape`.
+    """Normalise each sample to mean 0 and variance 1 over its last dimensions, then multiply by `weight` and add
+    `bias`, if given.
+
+    - `normalized_shape`: the lengths of those dimensions; a RuntimeError is raised if `input.shape` does not end with
+      them.
+    - `weight`, `bias`: tensors of shape `normalized_shape`, or None. `eps` is added to the variance.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.layer_norm(mpigrad.tensor([1.0, 3.0]), (2,), eps=0.0)
@@ -149,7 +171,10 @@ def layer_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """Divide by the root mean square over the last dimensions, whose lengths are `normalized_shape`.
+    """Divide by the root mean square over the last dimensions, then multiply by `weight`, if given.
+
+    - `normalized_shape`: the lengths of those dimensions, and the shape of `weight`.
+    - `eps`: added to the mean square; by default the machine epsilon of the type.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.rms_norm(mpigrad.tensor([2.0, -2.0]), (2,), eps=0.0)
@@ -172,7 +197,10 @@ def rms_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Normalise each of `num_groups` groups of channels of each element of the batch.
+    """Divide the channels (dimension 1) into `num_groups` groups, and normalise each group of each sample.
+
+    `weight` and `bias` have one number for each channel, or are None. `eps` is added to the variance. Raises a
+    RuntimeError if the number of channels is not divisible by `num_groups`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.group_norm(mpigrad.tensor([[1.0, 3.0]]), 1, eps=0.0)
@@ -202,7 +230,9 @@ def group_norm(
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Divide each element by a function of the squares of the neighbouring `size` channels.
+    """Divide each element by (k + alpha * mean of the squares of `size` neighbouring channels) ** beta.
+
+    `input` is (batch, channels, ...); channels beyond the first and the last count as zeros.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.local_response_norm(mpigrad.ones(1, 2, 3), 2).shape
@@ -222,7 +252,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 def normalize(
     input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
-    """Divide by the `p`-norm over `dim`, or by `eps` if that is larger.
+    """Divide vectors along `dim` by their `p`-norm, or by `eps` if that is larger. `out`: a tensor for the result.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.normalize(mpigrad.tensor([[3.0, 4.0]]))

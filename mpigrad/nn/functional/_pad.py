@@ -11,8 +11,13 @@ from ..._tensor import Tensor
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Add elements at both ends of the last dimensions. `pad` has two numbers, before and after, for the last dimension, then for
-    the one before it, and so on.
+    """Add elements at both ends of the last dimensions.
+
+    - `pad`: numbers of elements before and after, first for the last dimension, then for the one before it, and so
+      on. Negative numbers remove elements.
+    - `mode`: "constant" (default: `value`, or 0), "reflect" (mirror, without the edge), "replicate" (repeat the edge)
+      or "circular" (wrap around). The last three accept pads of the last one, two or three dimensions, of tensors
+      with one or two dimensions more.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.pad(mpigrad.ones(2), (1, 2))

@@ -152,7 +152,13 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window; with `return_indices`, also its index in the input.
+    """The largest element of each window of sequences (batch, channels, length) or (channels, length).
+
+    - `kernel_size`: the length of a window. `stride`: the distance of neighbouring windows, by default `kernel_size`.
+    - `padding`: elements of minus infinity at each end, at most half a window. `dilation`: the distance of a window's
+      elements.
+    - `ceil_mode`: round the number of windows up; the last ones may reach over the end.
+    - `return_indices`: return (maxima, indices), with the index of each maximum in its sequence.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.max_pool1d(mpigrad.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2)
@@ -170,7 +176,10 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window; with `return_indices`, also its index in the flattened image.
+    """The largest element of each window of images (batch, channels, height, width), or without batch.
+
+    The arguments are those of `max_pool1d`, each one number or two. The indices of `return_indices` count in the
+    flattened image.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.max_pool2d(mpigrad.ones(1, 1, 4, 4), 2).shape
@@ -188,7 +197,10 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window; with `return_indices`, also its index in the flattened volume.
+    """The largest element of each window of volumes (batch, channels, depth, height, width), or without batch.
+
+    The arguments are those of `max_pool1d`, each one number or three. The indices of `return_indices` count in the
+    flattened volume.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.max_pool3d(mpigrad.ones(1, 1, 4, 4, 4), 2).shape
@@ -205,7 +217,12 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window.
+    """The mean of each window of sequences (batch, channels, length) or (channels, length).
+
+    - `kernel_size`: the length of a window. `stride`: the distance of neighbouring windows, by default `kernel_size`.
+    - `padding`: zeros at each end, at most half a window. `count_include_pad`: whether means divide by the number of
+      all elements of a window, or of those that are no padding.
+    - `ceil_mode`: round the number of windows up; the last ones may reach over the end.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.avg_pool1d(mpigrad.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2)
@@ -223,7 +240,10 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window.
+    """The mean of each window of images (batch, channels, height, width), or without batch.
+
+    The arguments are those of `avg_pool1d`, each one number or two. `divisor_override`: divide the sums by this
+    number instead.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.avg_pool2d(mpigrad.ones(1, 1, 4, 4), 2).shape
@@ -241,7 +261,10 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window.
+    """The mean of each window of volumes (batch, channels, depth, height, width), or without batch.
+
+    The arguments are those of `avg_pool1d`, each one number or three. `divisor_override`: divide the sums by this
+    number instead.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.avg_pool3d(mpigrad.ones(1, 1, 4, 4, 4), 2).shape
@@ -251,7 +274,8 @@ def avg_pool3d(
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of `output_size` windows that cover the input.
+    """Means of `output_size` windows, of nearly equal length, that cover a sequence (batch, channels, length), or
+    without batch.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.adaptive_avg_pool1d(mpigrad.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2)
@@ -261,7 +285,10 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of `output_size` windows that cover the input.
+    """Means of windows that cover an image (batch, channels, height, width), or without batch; the result has the
+    size `output_size`.
+
+    `output_size` is one number, or two; None keeps the size of that dimension.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.adaptive_avg_pool2d(mpigrad.ones(1, 1, 4, 6), (2, None)).shape
@@ -271,7 +298,10 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of `output_size` windows that cover the input.
+    """Means of windows that cover a volume (batch, channels, depth, height, width), or without batch; the result has
+    the size `output_size`.
+
+    `output_size` is one number, or three; None keeps the size of that dimension.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.adaptive_avg_pool3d(mpigrad.ones(1, 1, 4, 6, 5), 2).shape
@@ -281,7 +311,10 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima of `output_size` windows that cover the input.
+    """Maxima of `output_size` windows, of nearly equal length, that cover a sequence (batch, channels, length), or
+    without batch.
+
+    With `return_indices`, (maxima, indices): the index of each maximum in its sequence.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.adaptive_max_pool1d(mpigrad.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2)
@@ -291,7 +324,11 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima of `output_size` windows that cover the input.
+    """Maxima of windows that cover an image (batch, channels, height, width), or without batch; the result has the
+    size `output_size`.
+
+    `output_size` is one number, or two; None keeps the size of that dimension. With `return_indices`, (maxima,
+    indices): the index of each maximum in the flattened image.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.adaptive_max_pool2d(mpigrad.ones(1, 1, 4, 6), (2, None)).shape
@@ -301,7 +338,11 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima of `output_size` windows that cover the input.
+    """Maxima of windows that cover a volume (batch, channels, depth, height, width), or without batch; the result has
+    the size `output_size`.
+
+    `output_size` is one number, or three; None keeps the size of that dimension. With `return_indices`, (maxima,
+    indices): the index of each maximum in the flattened volume.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.adaptive_max_pool3d(mpigrad.ones(1, 1, 4, 6, 5), 2).shape
@@ -322,9 +363,10 @@ def _lp(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, 
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """`sum(x ** norm_type) ** (1 / norm_type)` of each window.
+    """The `norm_type`-norm of each window of sequences: `sum(x ** norm_type) ** (1 / norm_type)`.
 
-    No absolute values are taken: this is the p-norm if `norm_type` is even or no element is negative.
+    No absolute values are taken: this is the p-norm if `norm_type` is even or no element is negative. `kernel_size`,
+    `stride` and `ceil_mode` are those of `avg_pool1d`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.lp_pool1d(mpigrad.tensor([[[3.0, 4.0]]]), 2, 2)
@@ -336,9 +378,10 @@ def lp_pool1d(
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """`sum(x ** norm_type) ** (1 / norm_type)` of each window.
+    """The `norm_type`-norm of each window of images: `sum(x ** norm_type) ** (1 / norm_type)`.
 
-    No absolute values are taken: this is the p-norm if `norm_type` is even or no element is negative.
+    No absolute values are taken: this is the p-norm if `norm_type` is even or no element is negative. `kernel_size`,
+    `stride` and `ceil_mode` are those of `avg_pool2d`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.lp_pool2d(mpigrad.ones(1, 1, 2, 2), 2, 2)
@@ -350,9 +393,10 @@ def lp_pool2d(
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """`sum(x ** norm_type) ** (1 / norm_type)` of each window.
+    """The `norm_type`-norm of each window of volumes: `sum(x ** norm_type) ** (1 / norm_type)`.
 
-    No absolute values are taken: this is the p-norm if `norm_type` is even or no element is negative.
+    No absolute values are taken: this is the p-norm if `norm_type` is even or no element is negative. `kernel_size`,
+    `stride` and `ceil_mode` are those of `avg_pool3d`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.lp_pool3d(mpigrad.ones(1, 1, 1, 2, 2), 2, (1, 2, 2))

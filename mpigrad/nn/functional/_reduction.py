@@ -10,8 +10,10 @@ KINDS = ("none", "mean", "sum")
 
 
 def old_style(size_average: bool | None, reduce: bool | None, stacklevel: int) -> str:
-    """The `reduction` that the deprecated arguments stand for, with PyTorch's warning; `stacklevel` is counted from this
-    function.
+    """The `reduction` ("mean", "sum" or "none") that the deprecated arguments `size_average` and `reduce` stand for;
+    warns.
+
+    `stacklevel` of the warning is counted from this function.
     """
     average, reduces = size_average is None or size_average, reduce is None or reduce
     found = "none" if not reduces else "mean" if average else "sum"
@@ -21,7 +23,9 @@ def old_style(size_average: bool | None, reduce: bool | None, stacklevel: int) -
 
 
 def kind(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """Check a `reduction` argument and return it."""
+    """Check the arguments of a loss and return its reduction, "mean", "sum" or "none"; ValueError if it is none of
+    these.
+    """
     if size_average is not None or reduce is not None:
         reduction = old_style(size_average, reduce, stacklevel=4)
     if reduction not in KINDS:

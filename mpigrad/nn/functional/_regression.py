@@ -41,7 +41,12 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The mean squared difference.
+    """The squared difference of `input` and `target`, by default its mean. The two should have one shape; others
+    broadcast, with a warning.
+
+    - `weight`: factors of the squares, of the shape of `input`; "mean" then divides by their sum.
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
+      `size_average` and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.mse_loss(mpigrad.tensor([1.0, 3.0]), mpigrad.tensor([1.0, 1.0]))
@@ -71,7 +76,12 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The mean absolute difference.
+    """The absolute difference of `input` and `target`, by default its mean. The two should have one shape; others
+    broadcast, with a warning.
+
+    - `weight`: factors of the differences, of the shape of `input`; "mean" then divides by their sum.
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
+      `size_average` and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.l1_loss(mpigrad.tensor([1.0, 3.0]), mpigrad.tensor([1.0, 1.0]))
@@ -91,7 +101,13 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """The squared difference (divided by 2 beta) if it is below `beta`, otherwise the absolute difference minus beta / 2.
+    """A loss that is quadratic for small and linear for large differences d: d ** 2 / (2 beta) if |d| < `beta`,
+    otherwise |d| - beta / 2.
+
+    `beta=0` gives `l1_loss`. It is `huber_loss` divided by `beta`.
+
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
+      `size_average` and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.smooth_l1_loss(mpigrad.tensor([1.0, 3.0]), mpigrad.tensor([1.0, 1.0]))
@@ -108,7 +124,11 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Half of the squared difference if it is below `delta`, otherwise delta * (absolute difference - delta / 2).
+    """A loss that is quadratic for small and linear for large differences d: d ** 2 / 2 if |d| < `delta`, otherwise
+    delta * (|d| - delta / 2).
+
+    - `weight`: factors of the losses, of the shape of `input`.
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.huber_loss(mpigrad.tensor([1.0, 3.0]), mpigrad.tensor([1.0, 1.0]), delta=2.0)
@@ -131,7 +151,12 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence of `target` from the distribution whose logarithm is `input`.
+    """The Kullback-Leibler divergence of `target` from the distribution whose logarithm is `input`: target *
+    (log(target) - input).
+
+    - `input`: log probabilities; `target`: probabilities of the same shape, with `log_target=True` their logarithms.
+    - `reduction`: "mean" (default) over all elements, "batchmean" (the sum divided by the batch size, which is the
+      divergence), "sum" or "none". `size_average` and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> p = mpigrad.tensor([[0.5, 0.5]])
@@ -165,7 +190,12 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of counts from a Poisson distribution whose (log) rate is `input`.
+    """The negative log likelihood of counts `target` under Poisson distributions, without the term log(target!).
+
+    - `input`: the logarithms of the rates; with `log_input=False` the rates themselves, to which `eps` is added.
+    - `full`: add Stirling's approximation of log(target!).
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
+      `size_average` and `reduce` are its deprecated forms.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.poisson_nll_loss(mpigrad.zeros(2), mpigrad.ones(2))
@@ -183,7 +213,13 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log likelihood of normal variables of mean `input` and variance `var`.
+    """The negative log likelihood of `target` under normal distributions with means `input` and variances `var`,
+    without the constant.
+
+    - `var`: a number, or a tensor of the shape of `input` or with one variance for each row; at least `eps` is used.
+      Negative variances raise a ValueError.
+    - `full`: add the constant log(2 pi) / 2.
+    - `reduction`: "mean" (default) or "sum" of the losses of all elements, or "none", which returns them.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.gaussian_nll_loss(mpigrad.zeros(2), mpigrad.ones(2), mpigrad.ones(2))

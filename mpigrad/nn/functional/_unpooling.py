@@ -50,7 +50,12 @@ def max_unpool1d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Zeros, with each value at the index at which `max_pool1d` found it.
+    """Reverse `max_pool1d` in part: a tensor of zeros with each value of `input` at its index.
+
+    - `input`, `indices`: the two results of `max_pool1d(..., return_indices=True)`; `kernel_size`, `stride` and
+      `padding` are those given to it.
+    - `output_size`: the size of the result, where several are possible: the shape of the tensor that was pooled, or
+      its last dimension.
 
     >>> import mpigrad
     >>> F, x = mpigrad.nn.functional, mpigrad.tensor([[[1.0, 3.0, 2.0, 0.0]]])
@@ -68,7 +73,9 @@ def max_unpool2d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Zeros, with each value at the index at which `max_pool2d` found it.
+    """Reverse `max_pool2d` in part: a tensor of zeros with each value of `input` at its index.
+
+    The arguments are those of `max_unpool1d`, for results of `max_pool2d(..., return_indices=True)`.
 
     >>> import mpigrad
     >>> F = mpigrad.nn.functional
@@ -86,7 +93,9 @@ def max_unpool3d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Zeros, with each value at the index at which `max_pool3d` found it.
+    """Reverse `max_pool3d` in part: a tensor of zeros with each value of `input` at its index.
+
+    The arguments are those of `max_unpool1d`, for results of `max_pool3d(..., return_indices=True)`.
 
     >>> import mpigrad
     >>> F = mpigrad.nn.functional

@@ -52,7 +52,16 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Resize the last dimensions to `size`, or by `scale_factor`.
+    """Resize sequences, images or volumes: all dimensions of `input` after (batch, channels).
+
+    - `size` or `scale_factor`: the new size or the factor, one number or one for each dimension. Exactly one of them
+      is required.
+    - `mode`: "nearest" (default), "nearest-exact", "linear" (sequences), "bilinear", "bicubic" (images), "trilinear"
+      (volumes) or "area" (means).
+    - `align_corners`: for the linear and cubic modes: whether the centres of the corner pixels keep their places
+      (default: False).
+    - `recompute_scale_factor`: compute positions from the rounded new size rather than from `scale_factor`.
+    - `antialias`: not supported; True raises a ValueError.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.interpolate(mpigrad.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -95,12 +104,16 @@ def _matrix(mode: str, old: int, new: int, scale: float | None, align: bool) -> 
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """Deprecated name of `interpolate`."""
+    """Deprecated name of `interpolate`; the arguments are the same."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
-    """The windows of a batch of images, each as a column.
+    """The windows of a batch of images, each as a column: from (batch, channels, height, width) to (batch, channels *
+    window size, windows).
+
+    `kernel_size` is the size of a window; `dilation`, `padding` (zeros) and `stride` are those of a convolution; each
+    is one number or two.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.unfold(mpigrad.ones(1, 2, 4, 4), 2).shape
@@ -128,7 +141,11 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
 def fold(
     input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
 ) -> Tensor:
-    """The inverse of `unfold`, in which overlapping elements are added up.
+    """Add up the columns of `unfold` to images (batch, channels, *output_size): its inverse where windows do not
+    overlap.
+
+    `input` is (batch, channels * window size, windows). `output_size` is the (height, width) of the images; the other
+    arguments are those of `unfold`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.fold(mpigrad.ones(1, 4, 1), (2, 2), 2)
@@ -185,6 +202,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`.
 
+    From (c, h * r, w * r) to (c * r * r, h, w), where r is `downscale_factor`.
+
     >>> import mpigrad
     >>> mpigrad.nn.functional.pixel_unshuffle(mpigrad.ones(1, 1, 4, 4), 2).shape
     mpigrad.Size([1, 4, 2, 2])
@@ -205,7 +224,11 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Interleave the channels of different groups.
+    """Interleave the channels of `groups` equal groups: of each group the first channel, then of each the second, and
+    so on.
+
+    `input` is (batch, channels, ...); a RuntimeError is raised if the number of channels is not divisible by
+    `groups`.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.channel_shuffle(mpigrad.ones(1, 4, 2, 2), 2).shape

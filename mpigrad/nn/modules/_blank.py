@@ -17,12 +17,12 @@ def blank(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 def zeros(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """A tensor of zeros."""
+    """A tensor of zeros of this shape; device and type as in modules (None: the defaults)."""
     return _made("zeros", shape, device, dtype)
 
 
 def ones(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """A tensor of ones."""
+    """A tensor of ones of this shape; device and type as in modules (None: the defaults)."""
     return _made("ones", shape, device, dtype)
 
 

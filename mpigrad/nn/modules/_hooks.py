@@ -35,9 +35,10 @@ class ModuleHandle(RemovableHandle):
 def add_hook(
     hooks: Any, hook: Callable[..., Any], prepend: bool = False, **notes: tuple[dict[int, bool], bool]
 ) -> ModuleHandle:
-    """Add a hook, last or first.
+    """Add a hook after the others, or before them with `prepend`; returns the handle that removes it.
 
-    `notes` are pairs (table, flag): the hook gets an entry in the table of an option if the flag is true."""
+    `notes` are pairs (table, flag): the hook gets an entry in the table of an option if the flag is true.
+    """
     handle = ModuleHandle(hooks, *(table for table, _ in notes.values()))
     hooks[handle.id] = hook
     for table, wanted in notes.values():
@@ -65,7 +66,7 @@ class GlobalHooks:
         self.around_call: dict[str, bool] = {}
 
     def refresh(self) -> None:
-        """Update the flag that says whether any hook is to be called around forwards."""
+        """Update the flag that tells `Module.__call__` whether any hook is to be called around forwards."""
         self.around_call.clear()
         if self.forward_pre or self.forward or self.backward_pre or self.backward:
             self.around_call["any"] = True
@@ -181,7 +182,11 @@ def _gradient_hooks(module: Module) -> GradientHooks | None:
 
 
 class GradientHooks:
-    """Two nodes around the graph of a module: one for all its inputs, one for all its outputs."""
+    """Two graph nodes around a module's forward: one that all its inputs pass through, one that all its outputs pass
+    through.
+
+    They give a module's backward hooks the gradients of all inputs and outputs together.
+    """
 
     def __init__(self, module: Module, pre: list[Any], post: list[Any]) -> None:
         self.module, self.pre, self.post = module, pre, post
@@ -270,7 +275,7 @@ def _through_boundary(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any, li
 
 
 def _watch_last_node(module: Module, args: tuple[Any, ...], result: Any) -> None:
-    """The deprecated hooks of `register_backward_hook`, which see only the last operation of the module."""
+    """Call the deprecated hooks of `register_backward_hook`, which see only the last operation of the module."""
     if module._is_full_backward_hook is not False or not module._backward_hooks:
         return
     found = result
@@ -283,5 +288,5 @@ def _watch_last_node(module: Module, args: tuple[Any, ...], result: Any) -> None
 
 
 def every(*tables: dict[int, Any]) -> Iterator[Any]:
-    """All hooks of several dictionaries, in order."""
+    """All hooks of several tables, in the order of the tables."""
     return itertools.chain.from_iterable(list(table.values()) for table in tables)

@@ -23,7 +23,8 @@ def _without_shapes(module: Any, bias: bool, device: Any, dtype: Any) -> None:
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """`Linear` whose `in_features` come from the first input.
+    """`Linear(in_features, out_features)` without `in_features`: that is read from the first input, and the module
+    then becomes a `Linear`.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -101,19 +102,25 @@ class _LazyConv(_LazyConvMixin):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """`Conv1d` whose `in_channels` come from the first input."""
+    """`Conv1d` without its first argument: `in_channels` is read from the first input, and the module then becomes a
+    `Conv1d`.
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """`Conv2d` whose `in_channels` come from the first input."""
+    """`Conv2d` without its first argument: `in_channels` is read from the first input, and the module then becomes a
+    `Conv2d`.
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """`Conv3d` whose `in_channels` come from the first input."""
+    """`Conv3d` without its first argument: `in_channels` is read from the first input, and the module then becomes a
+    `Conv3d`.
+    """
 
     cls_to_become = Conv3d
 
@@ -140,19 +147,25 @@ class _LazyConvTranspose(_LazyConvMixin):
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """`ConvTranspose1d` whose `in_channels` come from the first input."""
+    """`ConvTranspose1d` without its first argument: `in_channels` is read from the first input; it then becomes a
+    `ConvTranspose1d`.
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """`ConvTranspose2d` whose `in_channels` come from the first input."""
+    """`ConvTranspose2d` without its first argument: `in_channels` is read from the first input; it then becomes a
+    `ConvTranspose2d`.
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """`ConvTranspose3d` whose `in_channels` come from the first input."""
+    """`ConvTranspose3d` without its first argument: `in_channels` is read from the first input; it then becomes a
+    `ConvTranspose3d`.
+    """
 
     cls_to_become = ConvTranspose3d
 
@@ -199,19 +212,25 @@ class _LazyNorm(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """`BatchNorm1d` whose `num_features` come from the first input."""
+    """`BatchNorm1d` without its first argument: `num_features` is read from the first input; it then becomes a
+    `BatchNorm1d`.
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """`BatchNorm2d` whose `num_features` come from the first input."""
+    """`BatchNorm2d` without its first argument: `num_features` is read from the first input; it then becomes a
+    `BatchNorm2d`.
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """`BatchNorm3d` whose `num_features` come from the first input."""
+    """`BatchNorm3d` without its first argument: `num_features` is read from the first input; it then becomes a
+    `BatchNorm3d`.
+    """
 
     cls_to_become = BatchNorm3d
 
@@ -222,19 +241,25 @@ class _LazyInstanceNorm(_LazyNorm):
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
-    """`InstanceNorm1d` whose `num_features` come from the first input."""
+    """`InstanceNorm1d` without its first argument: `num_features` is read from the first input; it then becomes an
+    `InstanceNorm1d`.
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
-    """`InstanceNorm2d` whose `num_features` come from the first input."""
+    """`InstanceNorm2d` without its first argument: `num_features` is read from the first input; it then becomes an
+    `InstanceNorm2d`.
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
-    """`InstanceNorm3d` whose `num_features` come from the first input."""
+    """`InstanceNorm3d` without its first argument: `num_features` is read from the first input; it then becomes an
+    `InstanceNorm3d`.
+    """
 
     cls_to_become = InstanceNorm3d
 

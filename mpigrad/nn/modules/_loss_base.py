@@ -8,7 +8,7 @@ from .module import Module
 
 
 class Loss(Module):
-    """A loss with a `reduction`: mean, sum or none."""
+    """Base class of losses; `reduction` is "mean" (default), "sum" or "none", as in `nn.functional`."""
 
     reduction: str
 
@@ -19,7 +19,7 @@ class Loss(Module):
 
 
 class WeightedLoss(Loss):
-    """A loss with a weight for each class."""
+    """Base class of losses with a weight for each class, kept as the buffer `weight`."""
 
     def __init__(
         self,

@@ -13,14 +13,21 @@ from .distance import PairwiseDistance
 
 
 class SoftMarginLoss(_Loss):
-    """The logistic loss log(1 + exp(-target * input)) for targets 1 and -1."""
+    """The logistic loss log(1 + exp(-target * input)) for targets 1 and -1 of the shape of the input.
+
+    Arguments: those of `nn.functional.soft_margin_loss`; `forward(input, target)`.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class HingeEmbeddingLoss(_Loss):
-    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    """A loss on distances: the input where the target is 1 (should be near), max(0, margin - input) where it is -1
+    (should be far).
+
+    Arguments: those of `nn.functional.hinge_embedding_loss`; `forward(input, target)`.
+    """
 
     def __init__(
         self,
@@ -37,7 +44,11 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(HingeEmbeddingLoss):
-    """max(0, -target * (input1 - input2) + margin); the target is 1 or -1."""
+    """max(0, -target * (input1 - input2) + margin): `input1` should be larger where the target is 1, smaller where it
+    is -1.
+
+    Arguments: those of `nn.functional.margin_ranking_loss`; `forward(input1, input2, target)`.
+    """
 
     def __init__(
         self,
@@ -53,14 +64,21 @@ class MarginRankingLoss(HingeEmbeddingLoss):
 
 
 class CosineEmbeddingLoss(MarginRankingLoss):
-    """1 - cos(x1, x2) where the target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
+    """1 - cos(input1, input2) where the target is 1 (similar vectors), max(0, cos(input1, input2) - margin) where it
+    is -1.
+
+    Arguments: those of `nn.functional.cosine_embedding_loss`; `forward(input1, input2, target)`.
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin), for rows of (batch, features).
+
+    Arguments: those of `nn.functional.triplet_margin_loss`; `forward(anchor, positive, negative)`.
+    """
 
     def __init__(
         self,
@@ -91,7 +109,10 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with a user-defined distance function."""
+    """`TripletMarginLoss` with a distance of the user: `distance_function(x, y)` returns one number for each row.
+
+    Arguments: those of `nn.functional.triplet_margin_with_distance_loss`; `forward(anchor, positive, negative)`.
+    """
 
     def __init__(
         self,
@@ -122,21 +143,32 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over classes of the binary cross-entropy of logits."""
+    """The mean over the classes of the binary cross-entropy of logits, for samples that can belong to several
+    classes.
+
+    Arguments: those of `nn.functional.multilabel_soft_margin_loss`; `forward(input, target)`, both (batch, classes).
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class MultiLabelMarginLoss(_Loss):
-    """The multi-class hinge loss with several target classes for each input."""
+    """The hinge loss of scores (batch, classes), with several target classes for each sample.
+
+    Arguments: those of `nn.functional.multilabel_margin_loss`; each row of the target lists class indices and ends at
+    its first -1.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """The multi-class hinge loss with one target class for each input."""
+    """The hinge loss of scores (batch, classes), with one target class (an index) for each sample.
+
+    Arguments: those of `nn.functional.multi_margin_loss`; `forward(input, target)`.
+    """
 
     def __init__(
         self,

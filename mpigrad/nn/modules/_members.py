@@ -32,20 +32,27 @@ class Members:
         set_plainly(self, "_modules", {})
 
     def get_extra_state(self) -> Any:
-        """Return additional state of the module; define this and `set_extra_state` to make it a part of `state_dict`."""
+        """Return picklable state of the module that is no parameter or buffer; `state_dict` then contains it.
+
+        A module that defines this must define `set_extra_state` as well.
+        """
         raise RuntimeError(
             "Reached a code path in Module.get_extra_state() that should never be called: define it in the subclass."
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Restore the additional state that `get_extra_state` returned."""
+        """Restore what `get_extra_state` returned; `load_state_dict` calls this."""
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be called: define it in the subclass."
         )
 
     # -- registering -------------------------------------------------------------------------------------------------
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, which becomes the attribute `name`."""
+        """Add a parameter, which becomes the attribute `name`. None: the module has no such parameter, but the name
+        is reserved.
+
+        Raises a KeyError if the name is taken or contains a dot, a TypeError if `param` is no `Parameter`.
+        """
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, self._parameters)
@@ -65,7 +72,10 @@ class Members:
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is part of the state but no parameter; it becomes the attribute `name`."""
+        """Add a tensor that belongs to the module but is not trained; it becomes the attribute `name`.
+
+        `to` moves buffers like parameters. `state_dict` contains them, unless `persistent=False`.
+        """
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
@@ -77,14 +87,14 @@ class Members:
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a module below this one; it becomes the attribute `name`."""
+        """Add a submodule, which becomes the attribute `name`; the same as assigning it."""
         if not isinstance(module, Members) and module is not None:
             raise TypeError(f"{_type_name(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
         self._set_module(name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Another name of `add_module`."""
+        """Another name of `add_module(name, module)`."""
         self.add_module(name, module)
 
     def _check_name(self, kind: str, name: Any, table: dict[str, Any]) -> None:
@@ -162,7 +172,7 @@ class Members:
         self._buffers[name] = self._hooked(GLOBAL.buffer, name, value)
 
     def _hooked(self, hooks: dict[int, Any], name: str, value: Any) -> Any:
-        """The member after all registration hooks for its kind, each of which may replace it."""
+        """The member after all registration hooks for its kind (`hooks`) were called, each of which may replace it."""
         for hook in hooks.values():
             changed = hook(self, name, value)
             value = value if changed is None else changed
@@ -189,7 +199,9 @@ class Members:
 
     # -- by path -----------------------------------------------------------------------------------------------------
     def get_submodule(self, target: str) -> Module:
-        """The module at a path such as `"encoder.layers.0"`; the empty path is this module."""
+        """The module at a dotted path such as "encoder.layers.0"; the empty path is this module. AttributeError if
+        there is none.
+        """
         found: Any = self
         for item in target.split(".") if target else ():
             if not hasattr(found, item):
@@ -200,7 +212,10 @@ class Members:
         return found
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the module at a path."""
+        """Replace the submodule at a dotted path such as "encoder.layers.0".
+
+        A missing last name is added; with `strict` it raises an AttributeError, as missing parents always do.
+        """
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Members):
@@ -214,7 +229,7 @@ class Members:
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a path such as "encoder.weight"."""
+        """The parameter at a dotted path such as "encoder.weight"; AttributeError if there is none."""
         module, name = self._owner_of(target)
         found = getattr(module, name)
         if not isinstance(found, Parameter):
@@ -222,7 +237,7 @@ class Members:
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a path such as "norm.running_mean"."""
+        """The buffer at a dotted path such as "norm.running_mean"; AttributeError if there is none."""
         module, name = self._owner_of(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")

@@ -27,7 +27,9 @@ def _float_cast(wanted: Dtype) -> Callable[[Any], Any]:
 
 
 class Moving(Traversal):
-    """The part of `Module` that changes devices and types."""
+    """The part of `Module` that moves it to devices and converts its type. All methods change the module in place and
+    return it.
+    """
 
     def _apply_arrays(self, fn: Callable[[Any], Any]) -> None:
         for module in self.modules():
@@ -51,7 +53,12 @@ class Moving(Traversal):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move to a device and convert floating-point members: `to(device, dtype)`, `to(dtype)`, `to(tensor)`."""
+        """Move all parameters and buffers to a device, and convert those of floats and complex numbers to a type;
+        returns the module.
+
+        `to(device)`, `to(dtype)`, `to(device, dtype)`, or `to(tensor)` for both of a tensor. Parameters stay the same
+        objects, so that optimizers keep working. Other than floating-point and complex types raise a TypeError.
+        """
         place, kind, non_blocking = _parse_to(*args, **kwargs)
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}")
@@ -65,49 +72,57 @@ class Moving(Traversal):
         return self
 
     def cuda(self, device: Any = None) -> Self:
-        """Move all parameters and buffers to a GPU."""
+        """Move all parameters and buffers to a GPU, by default the current one, in place; returns the module."""
         place = resolve("cuda" if device is None else device)
         self._apply_arrays(lambda array: move(array, place))
         return self
 
     def cpu(self) -> Self:
-        """Move all parameters and buffers to the CPU."""
+        """Move all parameters and buffers to the CPU, in place; returns the module."""
         place = resolve("cpu")
         self._apply_arrays(lambda array: move(array, place))
         return self
 
     def type(self, dst_type: Dtype) -> Self:
-        """Convert all parameters and buffers to one type."""
+        """Convert all parameters and buffers, also those of integers, to `dst_type`, in place; returns the module."""
         self._apply_arrays(lambda array: array.astype(dst_type.numpy))
         return self
 
     def float(self) -> Self:
-        """Convert floating-point members to float32."""
+        """Convert floating-point parameters and buffers to float32, in place; returns the module."""
         self._apply_arrays(_float_cast(dtype.float32))
         return self
 
     def double(self) -> Self:
-        """Convert floating-point members to float64."""
+        """Convert floating-point parameters and buffers to float64, in place; returns the module."""
         self._apply_arrays(_float_cast(dtype.float64))
         return self
 
     def half(self) -> Self:
-        """Convert floating-point members to float16."""
+        """Convert floating-point parameters and buffers to float16, in place; returns the module."""
         self._apply_arrays(_float_cast(dtype.float16))
         return self
 
     def bfloat16(self) -> Self:
-        """Convert floating-point members to bfloat16."""
+        """Convert floating-point parameters and buffers to bfloat16, in place; returns the module."""
         self._apply_arrays(_float_cast(dtype.bfloat16))
         return self
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Move to a device without copying the values: the members become uninitialised."""
+        """Give all parameters and buffers new memory on `device`, whose values must be set afterwards; returns the
+        module.
+
+        `recurse=False` leaves submodules as they are.
+        """
         place = resolve(device)
         return self._apply(lambda tensor: wrap(move(tensor._array.copy(), place)), recurse=recurse)
 
     def share_memory(self) -> Self:
-        """Move parameters, buffers and gradients to memory that other processes of this host can map."""
+        """Move parameters, buffers and gradients to memory that other processes of this host can map; returns the
+        module.
+
+        A module that is then passed to `mpigrad.multiprocessing` is shared, not copied.
+        """
         tensors = [*self.parameters(), *self.buffers()]
         share([*tensors, *(each.grad for each in tensors if each.grad is not None)])
         return self

@@ -13,7 +13,15 @@ from .module import Module
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors that are added become parameters."""
+    """A module that holds parameters in a list, so that `parameters()` finds them. Tensors that are added become
+    parameters.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> weights = nn.ParameterList([mpigrad.zeros(2), mpigrad.zeros(3)])
+    >>> len(weights), len(list(weights.parameters()))
+    (2, 2)
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -42,14 +50,14 @@ class ParameterList(Module):
         return self.extend(values)
 
     def append(self, value: Any) -> ParameterList:
-        """Add a parameter at the end."""
+        """Add a parameter, or another value, at the end; returns the list."""
         place = self._size
         self._size += 1
         self[place] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Add parameters at the end."""
+        """Add several parameters, or other values, at the end; returns the list."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
@@ -64,7 +72,15 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters; tensors that are added become parameters."""
+    """A module that holds parameters by name, so that `parameters()` finds them. Tensors that are added become
+    parameters.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> weights = nn.ParameterDict({"scale": mpigrad.ones(2), "shift": mpigrad.zeros(2)})
+    >>> [name for name, _ in weights.named_parameters()]
+    ['scale', 'shift']
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -101,35 +117,35 @@ class ParameterDict(Module):
         return key in self._keys
 
     def keys(self) -> Iterable[str]:
-        """The keys, in order."""
+        """The keys, in the order in which they were added."""
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """The keys with their parameters."""
+        """Pairs of a key and its parameter."""
         return [(key, self[key]) for key in self._keys]
 
     def values(self) -> Iterable[Any]:
-        """The parameters."""
+        """The parameters, in the order in which they were added."""
         return [self[key] for key in self._keys]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The parameter of a key, or a default."""
+        """The parameter of a key; `default` if there is none."""
         return self[key] if key in self else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The parameter of a key, which is added if it is missing."""
+        """The parameter of a key; if there is none, `default` is added and returned."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def pop(self, key: str) -> Any:
-        """Remove a parameter and return it."""
+        """Remove the parameter of a key and return it; KeyError if there is none."""
         found = self[key]
         del self[key]
         return found
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove the last parameter and return it with its key."""
+        """Remove the parameter added last and return (key, parameter)."""
         key = next(reversed(list(self._keys)))
         return key, self.pop(key)
 
@@ -139,15 +155,15 @@ class ParameterDict(Module):
             del self[key]
 
     def copy(self) -> ParameterDict:
-        """A new dictionary of the same parameters."""
+        """A new `ParameterDict` with the same parameter objects."""
         return ParameterDict(OrderedDict(self.items()))
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dictionary with one value for all keys."""
+        """A new `ParameterDict` with `default` for each of `keys`."""
         return ParameterDict([(key, default) for key in keys])
 
     def update(self, parameters: Any) -> None:
-        """Add parameters from a mapping or from pairs."""
+        """Add or replace parameters: from a mapping, or from pairs (key, parameter)."""
         for key, value in pairs_of(parameters, "ParametersDict"):  # PyTorch's spelling
             self[key] = value
 

@@ -19,7 +19,7 @@ from .module import Module
 
 
 class RNNCellBase(Module):
-    """Base class of recurrent cells: weights and checks."""
+    """Base class of recurrent cells: weights, biases and checks. Use `RNNCell`, `LSTMCell` or `GRUCell`."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
@@ -81,7 +81,18 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an `RNN` layer."""
+    """One step of an `RNN` layer: `forward(input, hx=None)` returns the new state, tanh(W_ih x + b_ih + W_hh h +
+    b_hh).
+
+    - `input`: (batch, input_size) or (input_size,); `hx` and the result: (batch, hidden_size) or (hidden_size,).
+      Default: zeros.
+    - `nonlinearity`: "tanh" (default) or "relu". `bias=False`: no `bias_ih` and `bias_hh`.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.RNNCell(10, 20)(mpigrad.randn(3, 10)).shape
+    mpigrad.Size([3, 20])
+    """
 
     def __init__(
         self,
@@ -104,7 +115,17 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an `LSTM` layer."""
+    """One step of an `LSTM` layer: `forward(input, hx=None)` returns (h, c), the new state and the new cell.
+
+    `input` is (batch, input_size) or (input_size,); `hx` is (h, c), each (batch, hidden_size) or (hidden_size,), by
+    default zeros.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> h, c = nn.LSTMCell(10, 20)(mpigrad.randn(3, 10))
+    >>> h.shape, c.shape
+    (mpigrad.Size([3, 20]), mpigrad.Size([3, 20]))
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -119,7 +140,16 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a `GRU` layer."""
+    """One step of a `GRU` layer: `forward(input, hx=None)` returns the new state.
+
+    `input` is (batch, input_size) or (input_size,); `hx` and the result are (batch, hidden_size) or (hidden_size,).
+    Default: zeros.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.GRUCell(10, 20)(mpigrad.randn(3, 10)).shape
+    mpigrad.Size([3, 20])
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

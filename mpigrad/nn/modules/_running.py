@@ -12,7 +12,9 @@ from .module import Module
 
 
 class NormBase(Module):
-    """Normalisation per channel, with or without running statistics."""
+    """Base class of normalisations per channel: weight, bias and running statistics, each of which can be switched
+    off.
+    """
 
     _version = 2
 
@@ -40,14 +42,14 @@ class NormBase(Module):
         self.register_buffer("num_batches_tracked", zeros(device=device, dtype=int64) if track else None)
 
     def reset_running_stats(self) -> None:
-        """Reset the running statistics to their initial values."""
+        """Reset the running mean to 0, the running variance to 1 and the count of batches to 0."""
         if self.track_running_stats:
             self.running_mean._array[...] = 0
             self.running_var._array[...] = 1
             self.num_batches_tracked._array[...] = 0
 
     def reset_parameters(self) -> None:
-        """Reset the running statistics, and weight and bias, to their initial values."""
+        """Reset the running statistics, the weight to 1 and the bias to 0."""
         self.reset_running_stats()
         if self.weight is not None:
             self.weight._array[...] = 1

@@ -39,7 +39,7 @@ class _IncompatibleKeys(NamedTuple("IncompatibleKeys", [("missing_keys", list), 
 
 
 def gather(module: Module, destination: Any, prefix: str, keep_vars: bool) -> Any:
-    """Add the state of a module and of its submodules to `destination`."""
+    """Add the state of a module and of its submodules to `destination` (None: a new dictionary) and return it."""
     if destination is None:
         destination = OrderedDict()
         destination._metadata = OrderedDict()
@@ -153,7 +153,10 @@ def load_own(
     unexpected: list[str],
     errors: list[str],
 ) -> None:
-    """Copy the entries of a module's own parameters and buffers."""
+    """Copy the entries of `state_dict` at `prefix` into a module's own parameters and buffers.
+
+    Names that are missing, or that the module does not have, and errors are appended to the three lists.
+    """
     for hook in every(module._load_state_dict_pre_hooks):
         hook(state_dict, prefix, notes, strict, missing, unexpected, errors)
     lasting = {name: value for name, value in module._buffers.items() if name not in module._non_persistent_buffers_set}

@@ -33,34 +33,38 @@ class Traversal(Members):
                 yield (f"{path}.{name}" if path else name), value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of this module and its submodules, each once."""
+        """Iterate over the parameters of this module and, with `recurse`, of its submodules; each is given once."""
         for _, value in self.named_parameters(recurse=recurse):
             yield value
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their paths."""
+        """Iterate over pairs (path, parameter), such as ("encoder.weight", ...); each parameter is given once.
+
+        `prefix` is put before the paths. `recurse=False` leaves out submodules. `remove_duplicate=False` gives a
+        parameter again under each of its paths.
+        """
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of this module and its submodules, each once."""
+        """Iterate over the buffers of this module and, with `recurse`, of its submodules; each is given once."""
         for _, value in self.named_buffers(recurse=recurse):
             yield value
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their paths."""
+        """Iterate over pairs (path, buffer). The arguments are those of `named_parameters`."""
         return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def children(self) -> Iterator[Module]:
-        """The direct submodules."""
+        """Iterate over the direct submodules; each is given once."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The direct submodules, with their names."""
+        """Iterate over pairs (name, module) of the direct submodules."""
         seen: set[int] = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
@@ -68,14 +72,18 @@ class Traversal(Members):
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all its submodules."""
+        """Iterate over this module and all modules below it; each is given once, unless `remove_duplicate=False`."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all its submodules, with their paths."""
+        """Iterate over pairs (path, module) of this module (its path is `prefix`) and of all modules below it.
+
+        `memo` is a set of modules to leave out. With `remove_duplicate=False` a module is given under each of its
+        paths.
+        """
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -87,14 +95,20 @@ class Traversal(Members):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Call `fn` with each submodule, then with this module."""
+        """Call `fn(module)` for each submodule, then for this module, which is returned; often used to initialise
+        parameters.
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)  # type: ignore[arg-type]
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Set this module and all its submodules to training mode (or evaluation mode, if `mode` is False)."""
+        """Set this module and all its submodules to training mode, or with `mode=False` to evaluation mode; returns
+        the module.
+
+        The mode (the attribute `training`) matters to modules such as `Dropout` and `BatchNorm`.
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -103,16 +117,16 @@ class Traversal(Members):
         return self
 
     def eval(self) -> Self:
-        """Set this module and all its submodules to evaluation mode."""
+        """Set this module and all its submodules to evaluation mode (`train(False)`); returns the module."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set `requires_grad` of all parameters."""
+        """Set `requires_grad` of all parameters, for example False to freeze them; returns the module."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Set the gradients of all parameters to None, or to zero if not `set_to_none`."""
+        """Set the gradients of all parameters to None, or to zeros with `set_to_none=False`."""
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)

@@ -13,7 +13,7 @@ from .module import Module
 
 
 class _Plain(Module):
-    """Base class of activations without settings."""
+    """Base class of activations without arguments."""
 
     function: ClassVar[str]
 
@@ -22,7 +22,7 @@ class _Plain(Module):
 
 
 class _InPlace(Module):
-    """Base class of activations whose only setting is whether they may overwrite their input."""
+    """Base class of activations whose only argument is `inplace`: whether they overwrite their input."""
 
     function: ClassVar[str]
 
@@ -38,7 +38,7 @@ class _InPlace(Module):
 
 
 class ReLU(_InPlace):
-    """`max(0, x)`."""
+    """Replace negative elements by 0: max(0, x). With `inplace=True` the result overwrites `input`."""
 
     function = "relu"
 
@@ -47,31 +47,35 @@ class ReLU(_InPlace):
 
 
 class ReLU6(_InPlace):
-    """`min(max(0, x), 6)`."""
+    """Limit elements to the range from 0 to 6: min(max(0, x), 6). With `inplace=True` the result overwrites `input`."""
 
     function = "relu6"
 
 
 class SELU(_InPlace):
-    """The self-normalising exponential linear unit."""
+    """The self-normalising exponential linear unit: 1.0507 * x above zero, 1.0507 * 1.6733 * (exp(x) - 1) below. With
+    `inplace=True` the result overwrites `input`.
+    """
 
     function = "selu"
 
 
 class SiLU(_InPlace):
-    """`x * sigmoid(x)`, also called swish."""
+    """x * sigmoid(x) for each element x (also called swish). With `inplace=True` the result overwrites `input`."""
 
     function = "silu"
 
 
 class Mish(_InPlace):
-    """`x * tanh(softplus(x))`."""
+    """x * tanh(softplus(x)) for each element x. With `inplace=True` the result overwrites `input`."""
 
     function = "mish"
 
 
 class Hardsigmoid(_InPlace):
-    """0 below -3, 1 above 3, `x / 6 + 1 / 2` between."""
+    """A piecewise linear sigmoid: 0 below -3, 1 above 3, x / 6 + 1 / 2 between. With `inplace=True` the result
+    overwrites `input`.
+    """
 
     function = "hardsigmoid"
 
@@ -80,7 +84,9 @@ class Hardsigmoid(_InPlace):
 
 
 class Hardswish(_InPlace):
-    """`x * hardsigmoid(x)`."""
+    """x * hardsigmoid(x): an approximation of `SiLU` without exponentials. With `inplace=True` the result overwrites
+    `input`.
+    """
 
     function = "hardswish"
 
@@ -89,7 +95,7 @@ class Hardswish(_InPlace):
 
 
 class Sigmoid(_Plain):
-    """`1 / (1 + exp(-x))`."""
+    """1 / (1 + exp(-x)) for each element x."""
 
     function = "sigmoid"
 
@@ -98,7 +104,7 @@ class Sigmoid(_Plain):
 
 
 class Tanh(_Plain):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent of each element."""
 
     function = "tanh"
 
@@ -107,25 +113,25 @@ class Tanh(_Plain):
 
 
 class LogSigmoid(_Plain):
-    """`log(sigmoid(x))`."""
+    """log(1 / (1 + exp(-x))) for each element x, computed without overflow."""
 
     function = "logsigmoid"
 
 
 class Softsign(_Plain):
-    """`x / (1 + |x|)`."""
+    """x / (1 + |x|) for each element x: a function from -1 to 1, like tanh."""
 
     function = "softsign"
 
 
 class Tanhshrink(_Plain):
-    """`x - tanh(x)`."""
+    """x - tanh(x) for each element x."""
 
     function = "tanhshrink"
 
 
 class ELU(Module):
-    """`x` above zero, `alpha * (exp(x) - 1)` below."""
+    """x above zero, alpha * (exp(x) - 1) below. With `inplace=True` the result overwrites `input`."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -139,14 +145,17 @@ class ELU(Module):
 
 
 class CELU(ELU):
-    """`x` above zero, `alpha * (exp(x / alpha) - 1)` below."""
+    """x above zero, alpha * (exp(x / alpha) - 1) below. With `inplace=True` the result overwrites `input`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
 
 class GELU(Module):
-    """`x` times the cumulative distribution function of the normal distribution at `x`."""
+    """x times the cumulative distribution function of the standard normal distribution at x.
+
+    `approximate="tanh"` uses an approximation by tanh; the default "none" is exact.
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -160,7 +169,9 @@ class GELU(Module):
 
 
 class GLU(Module):
-    """The first half of the input along a dimension, times the sigmoid of the second half."""
+    """The gated linear unit: cut the input in two halves a and b along `dim` (default: the last one), and return a *
+    sigmoid(b).
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -174,7 +185,9 @@ class GLU(Module):
 
 
 class Threshold(Module):
-    """`x` where it is larger than `threshold`, otherwise `value`."""
+    """Keep elements larger than `threshold` and replace the others by `value`. With `inplace=True` the result
+    overwrites `input`.
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -188,7 +201,11 @@ class Threshold(Module):
 
 
 class Hardtanh(Module):
-    """`x`, limited to the range from `min_val` to `max_val`."""
+    """Limit elements to the range from `min_val` (default: -1) to `max_val` (default: 1). With `inplace=True` the
+    result overwrites `input`.
+
+    `min_value` and `max_value` are deprecated names of the limits.
+    """
 
     def __init__(
         self,
@@ -213,7 +230,9 @@ class Hardtanh(Module):
 
 
 class LeakyReLU(Module):
-    """`x` where it is positive, otherwise `negative_slope * x`."""
+    """Keep positive elements and multiply the others by `negative_slope`. With `inplace=True` the result overwrites
+    `input`.
+    """
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -227,7 +246,11 @@ class LeakyReLU(Module):
 
 
 class RReLU(Module):
-    """`x` where it is positive, otherwise `x` times a slope: random in training, the mean slope in evaluation."""
+    """Keep positive elements and multiply the others by a slope.
+
+    In training each element gets a random slope, uniform in [`lower`, `upper`]; in evaluation the slope is their
+    mean. With `inplace=True` the result overwrites `input`.
+    """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -241,7 +264,11 @@ class RReLU(Module):
 
 
 class PReLU(Module):
-    """`x` where it is positive, otherwise `x` times a learned slope."""
+    """Keep positive elements and multiply the others by a learned slope, the parameter `weight`.
+
+    `num_parameters`: 1 (default) for one slope, or the number of channels (dimension 1) for a slope each. `init`: the
+    first value.
+    """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -250,7 +277,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Set the slope to its initial value."""
+        """Set the slopes to `init`, the value given to the constructor."""
         self.weight._array[...] = self.init
 
     def forward(self, input: Tensor) -> Tensor:
@@ -261,7 +288,7 @@ class PReLU(Module):
 
 
 class Softplus(Module):
-    """`log(1 + exp(beta * x)) / beta`; `x` itself where `beta * x` is above the threshold."""
+    """log(1 + exp(beta * x)) / beta, a smooth ReLU; where beta * x is above `threshold`, x itself."""
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -275,7 +302,7 @@ class Softplus(Module):
 
 
 class Softshrink(Module):
-    """`x` moved towards zero by `lambd`; zero where `|x| < lambd`."""
+    """Move each element towards zero by `lambd`; elements with |x| <= `lambd` become 0."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -289,14 +316,21 @@ class Softshrink(Module):
 
 
 class Hardshrink(Softshrink):
-    """`x` where `|x| > lambd`, otherwise zero."""
+    """Set elements with |x| <= `lambd` to 0 and keep the others."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
 
 
 class Softmax(Module):
-    """`exp(x)` divided by its sum along a dimension."""
+    """Turn scores into probabilities: exp(x) divided by its sum along `dim`, so that the results along `dim` add up
+    to 1.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.Softmax(dim=0)(mpigrad.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -310,21 +344,21 @@ class Softmax(Module):
 
 
 class LogSoftmax(Softmax):
-    """The logarithm of `Softmax`, computed without overflow."""
+    """The logarithm of `Softmax(dim)`, computed without overflow."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim)
 
 
 class Softmin(Softmax):
-    """`Softmax` of `-x`."""
+    """`Softmax(dim)` of -x: the smallest element gets the largest probability."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim)
 
 
 class Softmax2d(Module):
-    """`Softmax` over the channels of images."""
+    """`Softmax` over the channels of images (batch, channels, height, width) or (channels, height, width)."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in (3, 4):

@@ -22,7 +22,15 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-probabilities of target classes, with the rare classes in separate clusters, which begin at `cutoffs`.
+    """A softmax over very many classes, of which few are frequent. Classes must be numbered by decreasing frequency.
+
+    - `cutoffs`: increasing class indices. Classes below the first have full layers; each interval between two cutoffs
+      is a cluster of rarer classes with a smaller layer.
+    - `div_value`: the inner size of cluster i (from 0) is in_features / div_value ** (i + 1). `head_bias`: the first
+      layer has a bias.
+
+    `forward(input, target)` takes (batch, in_features) and class indices (batch,), and returns the named tuple
+    (output, loss): the log-probability of each target, and the mean of their negatives.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -66,7 +74,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Set all parameters to new random values."""
+        """Set all parameters to new random values, as the constructor does."""
         self.head.reset_parameters()
         for cluster in self.tail:
             for layer in cluster.children():
@@ -109,7 +117,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """Log-probabilities of all classes."""
+        """The log-probabilities of all classes, (batch, n_classes), for `input` (batch, in_features)."""
         head = F.log_softmax(self.head(input), dim=1)
         parts = [head[:, : self.shortlist_size]]
         for number, cluster in enumerate(self.tail):
@@ -118,7 +126,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return cat(parts, dim=1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class of each row."""
+        """The index of the most likely class of each row of `input`, (batch,)."""
         return argmax(self.log_prob(input), dim=1)
 
 

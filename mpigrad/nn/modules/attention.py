@@ -14,11 +14,23 @@ from .module import Module
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """`Linear` under the name that PyTorch shows for the output projection."""
+    """`Linear` under the name that PyTorch has for the output projection of `MultiheadAttention`."""
 
 
 class MultiheadAttention(Module):
-    """Multi-head attention: each head uses an equal part of the embedding.
+    """Multi-head attention: project queries, keys and values, attend in `num_heads` heads, and project the joined
+    results.
+
+    - `embed_dim`: the size of the embedding; must be divisible by `num_heads`. `kdim`, `vdim`: sizes of keys and
+      values (default: `embed_dim`).
+    - `dropout`: of the attention weights, in training. `bias`: of the projections.
+    - `add_bias_kv`: add a learned key and value; `add_zero_attn`: add a key and value of zeros.
+    - `batch_first`: tensors are (batch, length, embed_dim) instead of (length, batch, embed_dim). Without batch:
+      (length, embed_dim).
+
+    `forward(query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
+    is_causal=False)` returns (output, weights); see `nn.functional.multi_head_attention_forward` for masks and
+    weights.
 
     >>> import mpigrad
     >>> from mpigrad import nn

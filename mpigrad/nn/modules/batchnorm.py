@@ -38,7 +38,15 @@ class _BatchNorm(NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of vectors `(batch, channels)` or sequences `(batch, channels, length)`."""
+    """Batch normalisation of vectors (batch, channels) or sequences (batch, channels, length).
+
+    Each of `num_features` channels is normalised to mean 0 and variance 1 (`eps` is added to it): in training with
+    the statistics of the batch, in evaluation with running statistics, unless `track_running_stats=False`.
+
+    - `momentum`: the weight of a new batch in the running statistics; None for the plain mean of all batches.
+    - `affine`: multiply by the parameter `weight` and add the parameter `bias` afterwards, one number for each
+      channel.
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim not in (2, 3):
@@ -46,7 +54,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of images `(batch, channels, height, width)`."""
+    """Batch normalisation of images (batch, channels, height, width). The arguments are those of `BatchNorm1d`."""
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim != 4:
@@ -54,7 +62,9 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of volumes `(batch, channels, depth, height, width)`."""
+    """Batch normalisation of volumes (batch, channels, depth, height, width). The arguments are those of
+    `BatchNorm1d`.
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim != 5:

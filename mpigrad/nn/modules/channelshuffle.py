@@ -8,7 +8,7 @@ from .module import Module
 
 
 class ChannelShuffle(Module):
-    """Divide the channels into groups and interleave the groups."""
+    """Divide the channels of (batch, channels, ...) into `groups` equal groups and interleave the groups."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()

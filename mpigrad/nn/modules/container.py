@@ -13,7 +13,7 @@ from .module import Module
 
 
 class _Numbered(Module):
-    """Base class of containers whose modules are named by their indices."""
+    """Base class of containers whose modules are named by their indices "0", "1", ..."""
 
     def _renumber(self, modules: list[Any]) -> None:
         object.__setattr__(self, "_modules", {str(i): module for i, module in enumerate(modules)})
@@ -25,14 +25,16 @@ class _Numbered(Module):
         return iter(self._modules.values())  # type: ignore[arg-type]
 
     def pop(self: Any, key: int | slice) -> Module:
-        """Remove a module and return it."""
+        """Remove the module at an index, or those of a slice, and return it."""
         found = self[key]
         del self[key]
         return found
 
 
 class Sequential(_Numbered):
-    """A sequence of modules: each gets the output of the previous one.
+    """A module that calls other modules in turn: each gets the output of the previous one.
+
+    The arguments are modules, or one OrderedDict that maps names to modules.
 
     >>> from mpigrad import nn
     >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())
@@ -88,12 +90,12 @@ class Sequential(_Numbered):
     __rmul__ = __mul__
 
     def append(self, module: Module) -> Sequential:
-        """Add a module at the end."""
+        """Add a module at the end; returns the container."""
         self.add_module(str(len(self)), module)
         return self
 
     def insert(self, index: int, module: Module) -> Sequential:
-        """Insert a module before an index."""
+        """Insert a module before an index; returns the container."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -104,14 +106,15 @@ class Sequential(_Numbered):
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Sequential:
-        """Add modules at the end."""
+        """Add several modules at the end; returns the container."""
         for module in list(sequential):
             self.append(module)
         return self
 
 
 class ModuleList(_Numbered):
-    """A list of modules.
+    """A list of modules, so that `parameters()` finds theirs; it has no `forward`. The argument is an iterable of
+    modules.
 
     >>> from mpigrad import nn
     >>> layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
@@ -153,12 +156,12 @@ class ModuleList(_Numbered):
         self._renumber(modules)
 
     def append(self, module: Module | None) -> ModuleList:
-        """Add a module at the end."""
+        """Add a module at the end; returns the list."""
         self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> ModuleList:
-        """Add modules at the end."""
+        """Add several modules at the end; returns the list."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         for module in list(modules):
@@ -184,7 +187,15 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
-    """A dictionary of modules."""
+    """A dictionary of modules, so that `parameters()` finds theirs; it has no `forward`.
+
+    The argument is a mapping, or an iterable of pairs (name, module).
+
+    >>> from mpigrad import nn
+    >>> layers = nn.ModuleDict({"linear": nn.Linear(2, 3), "act": nn.ReLU()})
+    >>> list(layers), layers["act"]
+    (['linear', 'act'], ReLU())
+    """
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -214,25 +225,25 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Remove a module and return it."""
+        """Remove the module of a key and return it; KeyError if there is none."""
         found = self[key]
         del self[key]
         return found
 
     def keys(self) -> Iterable[str]:
-        """The keys, in order."""
+        """The keys, in the order in which they were added."""
         return self._modules.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """The keys with their modules."""
+        """Pairs of a key and its module."""
         return self._modules.items()
 
     def values(self) -> Iterable[Any]:
-        """The modules."""
+        """The modules, in the order in which they were added."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Add modules from a mapping or from pairs."""
+        """Add or replace modules: from a mapping, or from pairs (key, module)."""
         for key, module in pairs_of(modules, "ModuleDict"):
             self[key] = module
 

@@ -130,13 +130,26 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """Convolution of sequences `(batch, channels, length)`."""
+    """Convolution of sequences (batch, in_channels, length), or without batch: `nn.functional.conv1d` with its weight
+    as parameter.
+
+    - `kernel_size`, `stride`, `padding`, `dilation`, `groups`: those of `nn.functional.conv1d`.
+    - `padding_mode`: what is added at the ends: "zeros" (default), "reflect", "replicate" or "circular".
+    - `bias=False`: no bias. `weight` is (out_channels, in_channels / groups, kernel_size).
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.Conv1d(3, 8, 5)(mpigrad.randn(2, 3, 20)).shape
+    mpigrad.Size([2, 8, 16])
+    """
 
     function, dims = "conv1d", 1
 
 
 class Conv2d(_Conv):
-    """Convolution of images `(batch, channels, height, width)`.
+    """Convolution of images (batch, in_channels, height, width), or without batch.
+
+    The arguments are those of `Conv1d`; sizes are one number, or two (height, width).
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -148,7 +161,10 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Convolution of volumes `(batch, channels, depth, height, width)`."""
+    """Convolution of volumes (batch, in_channels, depth, height, width), or without batch.
+
+    The arguments are those of `Conv1d`; sizes are one number, or three (depth, height, width).
+    """
 
     function, dims = "conv3d", 3
 
@@ -206,19 +222,36 @@ class _ConvTranspose(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """The transpose of a convolution of sequences: the map that `Conv1d` applies to gradients."""
+    """Transposed convolution of sequences (batch, in_channels, length): the linear map of gradients in `Conv1d`; it
+    upsamples.
+
+    The arguments are those of `nn.functional.conv_transpose1d`, with the numbers of channels first. `forward(input,
+    output_size)` chooses `output_padding` so that the result has this length.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.ConvTranspose1d(8, 3, 4, stride=2)(mpigrad.randn(2, 8, 10)).shape
+    mpigrad.Size([2, 3, 22])
+    """
 
     function, dims = "conv_transpose1d", 1
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The transpose of a convolution of images: the map that `Conv2d` applies to gradients."""
+    """Transposed convolution of images (batch, in_channels, height, width): the linear map of gradients in `Conv2d`.
+
+    The arguments are those of `ConvTranspose1d`; sizes are one number, or two (height, width).
+    """
 
     function, dims = "conv_transpose2d", 2
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """The transpose of a convolution of volumes: the map that `Conv3d` applies to gradients."""
+    """Transposed convolution of volumes (batch, in_channels, depth, height, width): the linear map of gradients in
+    `Conv3d`.
+
+    The arguments are those of `ConvTranspose1d`; sizes are one number, or three (depth, height, width).
+    """
 
     function, dims = "conv_transpose3d", 3
 

@@ -8,7 +8,9 @@ from .module import Module
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference of two vectors."""
+    """The distance of vectors: the `p`-norm of x1 - x2 + eps over the last dimension, which `keepdim` keeps with
+    length 1.
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -19,7 +21,9 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between two vectors."""
+    """The cosine of the angle between vectors along `dim` (default: 1); products of norms below `eps` are replaced by
+    it.
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

@@ -26,31 +26,41 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """In training, set each element to zero with probability `p`, and divide the others by 1 - p."""
+    """In training, set each element to zero with probability `p` and divide the others by 1 - p; no effect in
+    evaluation. With `inplace=True` the result overwrites `input`.
+    """
 
     function = "dropout"
 
 
 class Dropout1d(_DropoutNd):
-    """In training, set whole channels of sequences to zero."""
+    """In training, set whole channels of sequences (batch, channels, length) to zero with probability `p`, and divide
+    the others by 1 - p. With `inplace=True` the result overwrites `input`.
+    """
 
     function = "dropout1d"
 
 
 class Dropout2d(_DropoutNd):
-    """In training, set whole channels of images to zero."""
+    """In training, set whole channels of images (batch, channels, height, width) to zero with probability `p`, and
+    divide the others by 1 - p. With `inplace=True` the result overwrites `input`.
+    """
 
     function = "dropout2d"
 
 
 class Dropout3d(_DropoutNd):
-    """In training, set whole channels of volumes to zero."""
+    """In training, set whole channels of volumes (batch, channels, depth, height, width) to zero with probability
+    `p`, and divide the others by 1 - p. With `inplace=True` the result overwrites `input`.
+    """
 
     function = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps the mean and variance of activations, for use with `SELU`."""
+    """Dropout for networks with `SELU`: in training, elements are replaced by SELU's negative saturation value with
+    probability `p`, and all are scaled and shifted so that mean 0 and variance 1 are kept.
+    """
 
     function = "alpha_dropout"
 
@@ -59,7 +69,7 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(AlphaDropout):
-    """`AlphaDropout` of whole channels."""
+    """`AlphaDropout` of whole channels (dimension 1)."""
 
     function = "feature_alpha_dropout"
 

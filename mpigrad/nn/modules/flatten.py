@@ -9,7 +9,13 @@ from .module import Module
 
 
 class Flatten(Module):
-    """Merge a range of dimensions into one."""
+    """Merge the dimensions from `start_dim` to `end_dim` (included) into one. By default all but the batch.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.Flatten()(mpigrad.ones(2, 3, 4)).shape
+    mpigrad.Size([2, 12])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -23,7 +29,14 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Split one dimension into several."""
+    """Split dimension `dim` into several, of the lengths `unflattened_size`; -1 for a length that follows from the
+    others.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.Unflatten(1, (3, 4))(mpigrad.ones(2, 12)).shape
+    mpigrad.Size([2, 3, 4])
+    """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()

@@ -10,7 +10,11 @@ from .module import Module
 
 
 class Fold(Module):
-    """Add up columns, each with the elements of one window, to images; the inverse of `Unfold` if windows do not overlap."""
+    """Add up columns, each with the elements of one window, to images; the inverse of `Unfold` where windows do not
+    overlap.
+
+    The arguments and shapes are those of `nn.functional.fold`.
+    """
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -30,7 +34,11 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """The windows of images, each as a column."""
+    """The windows of images (batch, channels, height, width), each as a column: (batch, channels * window size,
+    windows).
+
+    The arguments are those of `nn.functional.unfold`.
+    """
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()

@@ -55,19 +55,28 @@ class _InstanceNorm(NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of sequences."""
+    """Instance normalisation of sequences (batch, channels, length): each channel of each sample gets mean 0 and
+    variance 1.
+
+    - `affine` (default: False): multiply by the parameter `weight` and add `bias` afterwards, one number for each
+      channel.
+    - `track_running_stats` (default: False): keep running statistics with `momentum`, and use them in evaluation.
+    """
 
     single = 2
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of images."""
+    """Instance normalisation of images (batch, channels, height, width). The arguments are those of `InstanceNorm1d`.
+    """
 
     single = 3
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of volumes."""
+    """Instance normalisation of volumes (batch, channels, depth, height, width). The arguments are those of
+    `InstanceNorm1d`.
+    """
 
     single = 4
 

@@ -21,7 +21,7 @@ class LazyModuleMixin:
         self._infer_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)  # type: ignore[attr-defined]
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Set the shapes of all parameters, from the arguments of the first call."""
+        """Set the shapes of all parameters from the arguments of the first call; every lazy class defines this."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:

@@ -14,7 +14,7 @@ from .module import Module
 
 
 class Identity(Module):
-    """Returns its input; accepts any constructor arguments."""
+    """A module that returns its input; it accepts and ignores any constructor arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -24,7 +24,10 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`input @ weight.T + bias`.
+    """A linear map of the last dimension: `input @ weight.T + bias`.
+
+    `input` is (..., in_features), the result (..., out_features). `weight` is (out_features, in_features).
+    `bias=False`: no bias.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -56,7 +59,10 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """`x1 @ weight @ x2 + bias`, for each output feature."""
+    """A bilinear map of two inputs: result k is x1 @ weight[k] @ x2 + bias[k].
+
+    `forward(input1, input2)` takes (..., in1_features) and (..., in2_features) and returns (..., out_features).
+    """
 
     def __init__(
         self,
@@ -76,7 +82,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Set all parameters to new random values."""
+        """Set all parameters to uniform random numbers between -1 / sqrt(in1_features) and 1 / sqrt(in1_features)."""
         bound = 1 / math.sqrt(self.weight.shape[1])
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:

@@ -1,4 +1,6 @@
-"""Losses as modules."""
+"""Losses as modules: `Loss(settings)(input, target)` is the function of the same kind in `nn.functional`, which
+explains the arguments.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,14 @@ from ._margin_losses import (
 
 
 class L1Loss(_Loss):
-    """The absolute difference of input and target, by default its mean."""
+    """The absolute difference of input and target, by default its mean; see `nn.functional.l1_loss`."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """The squared difference of input and target, by default its mean.
+    """The squared difference of input and target, by default its mean; see `nn.functional.mse_loss`.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -42,7 +44,11 @@ class MSELoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """The negative log-likelihood of the target classes."""
+    """The negative log-likelihood of target classes, given log-probabilities (batch, classes, ...).
+
+    Targets are class indices (batch, ...). `weight`, `ignore_index` and `reduction` are those of
+    `nn.functional.nll_loss`.
+    """
 
     def __init__(
         self,
@@ -64,7 +70,17 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """The negative log-likelihood of target classes (or probabilities) under a softmax of the input."""
+    """The cross entropy between target classes and the softmax of the input, which has scores (logits) (batch,
+    classes, ...).
+
+    Targets are class indices (batch, ...), or probabilities of the shape of the input. `weight`, `ignore_index`,
+    `label_smoothing` and `reduction` are those of `nn.functional.cross_entropy`.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.CrossEntropyLoss()(mpigrad.zeros(3, 4), mpigrad.tensor([0, 1, 2]))
+    tensor(1.3863)
+    """
 
     def __init__(
         self,
@@ -90,14 +106,20 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """The binary cross-entropy between probabilities and targets."""
+    """The binary cross-entropy between probabilities and targets, both between 0 and 1; see
+    `nn.functional.binary_cross_entropy`.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """The binary cross-entropy between the sigmoid of the input and targets, computed without overflow."""
+    """The binary cross-entropy between the sigmoid of the input and targets between 0 and 1, computed without
+    overflow.
+
+    `weight`, `pos_weight` and `reduction` are those of `nn.functional.binary_cross_entropy_with_logits`.
+    """
 
     def __init__(
         self,
@@ -118,7 +140,12 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of the target from the distribution whose log-probabilities are the input."""
+    """The Kullback-Leibler divergence of the target (probabilities) from the distribution whose log-probabilities are
+    the input.
+
+    Use `reduction="batchmean"` for the mathematical value; "mean" (default) divides by the number of elements.
+    `log_target=True`: targets are log-probabilities.
+    """
 
     def __init__(
         self,
@@ -135,7 +162,7 @@ class KLDivLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """The squared difference where it is below `beta`, otherwise the absolute difference; see `functional.smooth_l1_loss`."""
+    """A loss that is quadratic for differences below `beta` and linear above; see `nn.functional.smooth_l1_loss`."""
 
     def __init__(
         self,
@@ -152,7 +179,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Half of the squared difference where it is below `delta`, otherwise linear with slope `delta`."""
+    """A loss that is quadratic for differences below `delta` and linear above; see `nn.functional.huber_loss`."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -163,7 +190,11 @@ class HuberLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """The negative log-likelihood of counts under Poisson distributions."""
+    """The negative log-likelihood of counts (the target) under Poisson distributions; the input has the logarithms of
+    the rates.
+
+    `log_input=False`: the input has the rates. See `nn.functional.poisson_nll_loss`.
+    """
 
     def __init__(
         self,
@@ -184,7 +215,11 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """The negative log-likelihood under normal distributions with given variances."""
+    """The negative log-likelihood of targets under normal distributions: `forward(input, target, var)` with means and
+    variances.
+
+    `full` and `eps` are those of `nn.functional.gaussian_nll_loss`.
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -195,7 +230,10 @@ class GaussianNLLLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """The loss of label sequences whose alignment with the input is unknown (connectionist temporal classification)."""
+    """The loss of label sequences whose alignment with the input is unknown (connectionist temporal classification).
+
+    `forward(log_probs, targets, input_lengths, target_lengths)`; all arguments are those of `nn.functional.ctc_loss`.
+    """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)

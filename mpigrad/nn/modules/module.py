@@ -69,7 +69,9 @@ class Module(Moving):
             super().__init__(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the output; every subclass defines its own `forward`."""
+        """Compute the output; every subclass defines its own `forward`. Call the module, not `forward`: only
+        `module(...)` runs hooks.
+        """
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -91,7 +93,11 @@ class Module(Moving):
 
     # -- state -------------------------------------------------------------------------------------------------------
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """All parameters and persistent buffers by path; they share memory with the module."""
+        """All parameters and persistent buffers of this module and its submodules, as a dictionary by dotted path.
+
+        The tensors share memory with the module. `prefix` is put before the paths; `destination` is a dictionary to
+        fill. The tensors are detached, unless `keep_vars=True`.
+        """
         if args:
             destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])[:3]
         return gather(self, destination, prefix, keep_vars)
@@ -99,7 +105,14 @@ class Module(Moving):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copy the values of a `state_dict` into the module; with `strict`, its paths must be exactly those of `state_dict()`."""
+        """Copy the tensors of a `state_dict` into the module; returns the named tuple (missing_keys,
+        unexpected_keys).
+
+        - `state_dict`: values may be tensors of mpigrad or PyTorch, or NumPy arrays.
+        - `strict`: raise a RuntimeError if keys are missing or unexpected. Other shapes than the module's always
+          raise one.
+        - `assign`: use the given tensors themselves instead of copying their values.
+        """
         return load(self, state_dict, strict, assign)
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -112,7 +125,11 @@ class Module(Moving):
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> ModuleHandle:
-        """Call `hook(module, args)` before every forward; a result other than None replaces the arguments."""
+        """Call `hook(module, args)` before every forward; a result other than None replaces the arguments.
+
+        `with_kwargs`: the hook gets `(module, args, kwargs)` and returns a pair of both, or None. `prepend`: call it
+        before the other hooks. Returns a handle, whose `remove()` removes the hook.
+        """
         return add_hook(
             self._forward_pre_hooks, hook, prepend, kwargs=(self._forward_pre_hooks_with_kwargs, with_kwargs)
         )
@@ -120,24 +137,39 @@ class Module(Moving):
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> ModuleHandle:
-        """Call `hook(module, args, output)` after every forward; a result other than None replaces the output."""
+        """Call `hook(module, args, output)` after every forward; a result other than None replaces the output.
+
+        `with_kwargs`: the hook gets `(module, args, kwargs, output)`. `always_call`: call it also if the forward
+        raises an error. `prepend`: call it before the other hooks. Returns a handle, whose `remove()` removes the
+        hook.
+        """
         kwargs = (self._forward_hooks_with_kwargs, with_kwargs)
         return add_hook(
             self._forward_hooks, hook, prepend, kwargs=kwargs, always=(self._forward_hooks_always_called, always_call)
         )
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> ModuleHandle:
-        """Call `hook(module, grad_output)` when the gradients of the outputs are known; a result other than None replaces them.
+        """Call `hook(module, grad_output)` in the backward pass, before gradients flow through the module.
+
+        `grad_output` is a tuple with the gradient of each output; a result other than None replaces it. Returns a
+        handle, whose `remove()` removes the hook.
         """
         return add_hook(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> ModuleHandle:
-        """Call `hook(module, grad_input, grad_output)` after every backward; a result other than None replaces `grad_input`."""
+        """Call `hook(module, grad_input, grad_output)` in the backward pass, when the gradients of the module's
+        inputs are known.
+
+        Both are tuples, with None for tensors without gradient; a result other than None replaces `grad_input`.
+        Returns a handle, whose `remove()` removes the hook.
+        """
         self._use_backward_hooks(full=True)
         return add_hook(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> ModuleHandle:
-        """Register a deprecated hook, which sees only the last operation of the module; use `register_full_backward_hook`."""
+        """Deprecated: add a hook that sees only the gradients of the module's last operation; use
+        `register_full_backward_hook`.
+        """
         self._use_backward_hooks(full=False)
         return add_hook(self._backward_hooks, hook)
 
@@ -150,11 +182,17 @@ class Module(Moving):
         self._is_full_backward_hook = full
 
     def register_state_dict_pre_hook(self, hook: Hook) -> ModuleHandle:
-        """Call `hook(module, prefix, keep_vars)` before the state of the module is collected."""
+        """Call `hook(module, prefix, keep_vars)` before `state_dict` collects the module's state. Returns a handle
+        with `remove()`.
+        """
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Hook) -> ModuleHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` after the state of the module was collected."""
+        """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict` has collected the module's
+        state.
+
+        The hook may change `state_dict` in place and must return None. Returns a handle with `remove()`.
+        """
         hook._from_public_api = True  # type: ignore[attr-defined]
         return add_hook(self._state_dict_hooks, hook)
 
@@ -166,14 +204,21 @@ class Module(Moving):
         return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Hook) -> ModuleHandle:
-        """Call `hook(module, state_dict, prefix, ...)` before the module loads its entries."""
+        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`
+        before the module loads its entries; the hook may change `state_dict` and the lists. Returns a handle with
+        `remove()`.
+        """
         return add_hook(self._load_state_dict_pre_hooks, _WithModule(hook, self))
 
     def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> ModuleHandle:
         return add_hook(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> ModuleHandle:
-        """Call `hook(module, incompatible_keys)` after the module has loaded its entries; the hook may change the lists."""
+        """Call `hook(module, incompatible_keys)` after the module has loaded its entries.
+
+        `incompatible_keys` has the lists `missing_keys` and `unexpected_keys`; clearing them prevents the error of
+        `strict`. Returns a handle with `remove()`.
+        """
         return add_hook(self._load_state_dict_post_hooks, hook)
 
     # -- printing ----------------------------------------------------------------------------------------------------
@@ -181,7 +226,7 @@ class Module(Moving):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """The text in parentheses in the module's `repr`."""
+        """The text in parentheses in the module's `repr`, usually its settings; subclasses may define it."""
         return ""
 
     def __repr__(self) -> str:
@@ -211,12 +256,21 @@ def _indented(text: str) -> str:
 
 
 def register_module_forward_pre_hook(hook: Hook) -> ModuleHandle:
-    """Call `hook(module, args)` before the forward of every module."""
+    """Call `hook(module, args)` before the forward of every module of this process; a result other than None replaces
+    the arguments.
+
+    Returns a handle, whose `remove()` removes the hook.
+    """
     return add_global_hook(GLOBAL.forward_pre, hook)
 
 
 def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False, always_call: bool = False) -> ModuleHandle:
-    """Call `hook(module, args, output)` after the forward of every module."""
+    """Call `hook(module, args, output)` after the forward of every module of this process; a result other than None
+    replaces the output.
+
+    `with_kwargs` and `always_call` are those of `Module.register_forward_hook`. Returns a handle, whose `remove()`
+    removes the hook.
+    """
     handle = add_global_hook(GLOBAL.forward, hook)
     handle._notes = (GLOBAL.forward_with_kwargs, GLOBAL.forward_always)
     if with_kwargs:
@@ -227,27 +281,37 @@ def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False, alway
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> ModuleHandle:
-    """Call `hook(module, grad_output)` before the backward of every module."""
+    """Call `hook(module, grad_output)` before gradients flow through any module; see
+    `Module.register_full_backward_pre_hook`.
+    """
     return add_global_hook(GLOBAL.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Hook) -> ModuleHandle:
-    """Call `hook(module, grad_input, grad_output)` after the backward of every module."""
+    """Call `hook(module, grad_input, grad_output)` after gradients have passed any module; see
+    `Module.register_full_backward_hook`.
+    """
     return add_global_hook(GLOBAL.backward, hook)
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> ModuleHandle:
-    """Call `hook(module, name, param)` when any module gets a parameter."""
+    """Call `hook(module, name, param)` when any module gets a parameter; a result other than None replaces it.
+    Returns a handle with `remove()`.
+    """
     return add_global_hook(GLOBAL.parameter, hook)
 
 
 def register_module_buffer_registration_hook(hook: Hook) -> ModuleHandle:
-    """Call `hook(module, name, buffer)` when any module gets a buffer."""
+    """Call `hook(module, name, buffer)` when any module gets a buffer; a result other than None replaces it. Returns
+    a handle with `remove()`.
+    """
     return add_global_hook(GLOBAL.buffer, hook)
 
 
 def register_module_module_registration_hook(hook: Hook) -> ModuleHandle:
-    """Call `hook(module, name, submodule)` when any module gets a module."""
+    """Call `hook(module, name, submodule)` when any module gets a submodule; a result other than None replaces it.
+    Returns a handle with `remove()`.
+    """
     return add_global_hook(GLOBAL.module, hook)
 
 

@@ -33,7 +33,17 @@ class _Affine(Module):
 
 
 class LayerNorm(_Affine):
-    """Normalise the last dimensions of each sample, whose lengths are `normalized_shape`, to mean 0 and variance 1."""
+    """Normalise each sample to mean 0 and variance 1 over its last dimensions, then multiply by `weight` and add
+    `bias`.
+
+    - `normalized_shape`: the lengths of these dimensions, one number or several; the shape of the parameters.
+    - `eps`: added to the variance. `elementwise_affine=False`: no parameters; `bias=False`: no bias.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.LayerNorm(10)(mpigrad.randn(2, 5, 10)).shape
+    mpigrad.Size([2, 5, 10])
+    """
 
     def __init__(
         self,
@@ -59,7 +69,11 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(Module):
-    """Divide each sample by its root mean square over the last dimensions, whose lengths are `normalized_shape`."""
+    """Divide each sample by its root mean square over the last dimensions, whose lengths are `normalized_shape`.
+
+    - `eps`: added to the mean square; by default the machine epsilon of the type.
+    - `elementwise_affine`: multiply by the parameter `weight` of shape `normalized_shape` afterwards.
+    """
 
     def __init__(
         self,
@@ -87,7 +101,12 @@ class RMSNorm(Module):
 
 
 class GroupNorm(_Affine):
-    """Normalise each of `num_groups` groups of channels of each sample to mean 0 and variance 1."""
+    """Normalise each of `num_groups` groups of channels of each sample (batch, num_channels, ...) to mean 0 and
+    variance 1.
+
+    `eps` is added to the variance. `affine`: multiply by the parameter `weight` and add `bias`, one number for each
+    channel.
+    """
 
     def __init__(
         self,
@@ -117,7 +136,7 @@ class GroupNorm(_Affine):
 
 
 class LocalResponseNorm(Module):
-    """Divide each element by a function of the squares of neighbouring channels."""
+    """Divide each element by (k + alpha * mean of the squares of `size` neighbouring channels) ** beta."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

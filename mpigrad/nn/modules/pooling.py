@@ -1,4 +1,4 @@
-"""Pooling: the largest, mean or norm of windows."""
+"""Pooling as modules: the largest element, mean or norm of windows. `nn.functional` explains the arguments."""
 
 from __future__ import annotations
 
@@ -45,25 +45,46 @@ class _MaxPool(Module):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest element of each window of a sequence."""
+    """The largest element of each window of sequences (batch, channels, length), or without batch.
+
+    The arguments are those of `nn.functional.max_pool1d`: `kernel_size`, `stride` (default: `kernel_size`), and
+    others.
+    """
 
     function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPool):
-    """The largest element of each window of an image."""
+    """The largest element of each window of images (batch, channels, height, width), or without batch.
+
+    The arguments are those of `nn.functional.max_pool2d`: `kernel_size`, `stride` (default: `kernel_size`), and
+    others.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.MaxPool2d(2)(mpigrad.ones(1, 1, 4, 4)).shape
+    mpigrad.Size([1, 1, 2, 2])
+    """
 
     function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPool):
-    """The largest element of each window of a volume."""
+    """The largest element of each window of volumes (batch, channels, depth, height, width), or without batch.
+
+    The arguments are those of `nn.functional.max_pool3d`: `kernel_size`, `stride` (default: `kernel_size`), and
+    others.
+    """
 
     function = "max_pool3d"
 
 
 class AvgPool1d(Module):
-    """The mean of each window of a sequence."""
+    """The mean of each window of sequences (batch, channels, length), or without batch.
+
+    The arguments are those of `nn.functional.avg_pool1d`: `kernel_size`, `stride` (default: `kernel_size`), and
+    others.
+    """
 
     def __init__(
         self,
@@ -86,7 +107,11 @@ class AvgPool1d(Module):
 
 
 class AvgPool2d(Module):
-    """The mean of each window of an image."""
+    """The mean of each window of images (batch, channels, height, width), or without batch.
+
+    The arguments are those of `nn.functional.avg_pool2d`: `kernel_size`, `stride` (default: `kernel_size`), and
+    others.
+    """
 
     function: ClassVar[str] = "avg_pool2d"
 
@@ -119,7 +144,11 @@ class AvgPool2d(Module):
 
 
 class AvgPool3d(AvgPool2d):
-    """The mean of each window of a volume."""
+    """The mean of each window of volumes (batch, channels, depth, height, width), or without batch.
+
+    The arguments are those of `nn.functional.avg_pool3d`: `kernel_size`, `stride` (default: `kernel_size`), and
+    others.
+    """
 
     function = "avg_pool3d"
 
@@ -140,19 +169,19 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """`sum(x ** norm_type) ** (1 / norm_type)` of each window of a sequence."""
+    """The norm `sum(x ** norm_type) ** (1 / norm_type)` of each window of sequences; see `nn.functional.lp_pool1d`."""
 
     function = "lp_pool1d"
 
 
 class LPPool2d(_LPPool):
-    """`sum(x ** norm_type) ** (1 / norm_type)` of each window of an image."""
+    """The norm `sum(x ** norm_type) ** (1 / norm_type)` of each window of images; see `nn.functional.lp_pool2d`."""
 
     function = "lp_pool2d"
 
 
 class LPPool3d(_LPPool):
-    """`sum(x ** norm_type) ** (1 / norm_type)` of each window of a volume."""
+    """The norm `sum(x ** norm_type) ** (1 / norm_type)` of each window of volumes; see `nn.functional.lp_pool3d`."""
 
     function = "lp_pool3d"
 
@@ -174,19 +203,31 @@ class _MaxUnpool(Module):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Zeros, with each value at the index at which `MaxPool1d` found it."""
+    """Put the results of `MaxPool1d(..., return_indices=True)` back to where they were found; other elements are
+    zero.
+
+    `forward(input, indices, output_size=None)`; see `nn.functional.max_unpool1d`.
+    """
 
     function, dims = "max_unpool1d", 1
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Zeros, with each value at the index at which `MaxPool2d` found it."""
+    """Put the results of `MaxPool2d(..., return_indices=True)` back to where they were found; other elements are
+    zero.
+
+    `forward(input, indices, output_size=None)`; see `nn.functional.max_unpool2d`.
+    """
 
     function, dims = "max_unpool2d", 2
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Zeros, with each value at the index at which `MaxPool3d` found it."""
+    """Put the results of `MaxPool3d(..., return_indices=True)` back to where they were found; other elements are
+    zero.
+
+    `forward(input, indices, output_size=None)`; see `nn.functional.max_unpool3d`.
+    """
 
     function, dims = "max_unpool3d", 3
 
@@ -223,13 +264,17 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The largest elements of windows at random positions in an image."""
+    """The largest elements of windows at random positions in images; the arguments are those of
+    `nn.functional.fractional_max_pool2d`.
+    """
 
     function, dims = "fractional_max_pool2d", 2
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The largest elements of windows at random positions in a volume."""
+    """The largest elements of windows at random positions in volumes; the arguments are those of
+    `nn.functional.fractional_max_pool3d`.
+    """
 
     function, dims = "fractional_max_pool3d", 3
 
@@ -249,19 +294,23 @@ class _Adaptive(Module):
 
 
 class AdaptiveAvgPool1d(_Adaptive):
-    """The means of `output_size` windows that cover a sequence."""
+    """The means of windows that cover a sequence, chosen so that the result has the length `output_size`."""
 
     function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    """The means of `output_size` windows that cover an image."""
+    """The means of windows that cover an image, chosen so that the result has the size `output_size` (one number, or
+    two; None keeps one).
+    """
 
     function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_Adaptive):
-    """The means of `output_size` windows that cover a volume."""
+    """The means of windows that cover a volume, chosen so that the result has the size `output_size` (one number, or
+    three; None keeps one).
+    """
 
     function = "adaptive_avg_pool3d"
 
@@ -276,19 +325,30 @@ class _AdaptiveMax(_Adaptive):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMax):
-    """The largest elements of `output_size` windows that cover a sequence."""
+    """The largest elements of windows that cover a sequence, chosen so that the result has the length `output_size`.
+
+    `return_indices`: return (maxima, indices).
+    """
 
     function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMax):
-    """The largest elements of `output_size` windows that cover an image."""
+    """The largest elements of windows that cover an image, chosen so that the result has the size `output_size` (one
+    number, or two; None keeps one).
+
+    `return_indices`: return (maxima, indices).
+    """
 
     function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMax):
-    """The largest elements of `output_size` windows that cover a volume."""
+    """The largest elements of windows that cover a volume, chosen so that the result has the size `output_size` (one
+    number, or three; None keeps one).
+
+    `return_indices`: return (maxima, indices).
+    """
 
     function = "adaptive_max_pool3d"
 

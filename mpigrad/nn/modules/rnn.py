@@ -103,7 +103,9 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """No effect: cuDNN needs the weights in one memory block, mpigrad does not."""
+        """No effect; it exists for programs that call it. (cuDNN needs the weights in one memory block, mpigrad does
+        not.)
+        """
 
     @property
     def _flat_weights(self) -> list[Parameter]:
@@ -111,7 +113,9 @@ class RNNBase(Module):
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
-        """The weights of each layer and direction."""
+        """The weights as a list for each layer and direction: `weight_ih`, `weight_hh`, and if they exist `bias_ih`,
+        `bias_hh`, `weight_hr`.
+        """
         # 2 without biases, 4 with them, one more with a projection
         per = len(self._flat_weights_names) // (self.num_layers * self._directions)
         flat = self._flat_weights
@@ -259,7 +263,25 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """`h = tanh(W_ih x + b_ih + W_hh h + b_hh)` at each step."""
+    """Recurrent layers: h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh) at each step t. `nonlinearity="relu"`
+    replaces tanh.
+
+    - `input_size`, `hidden_size`: the numbers of features of x and h. `num_layers`: layers, each of which reads the
+      states of the one before.
+    - `batch_first`: sequences are (batch, steps, features) instead of (steps, batch, features). `PackedSequence`s,
+      and sequences without batch, are accepted as well.
+    - `dropout`: between layers, in training. `bidirectional`: run each layer in both directions and join the states.
+
+    `forward(input, hx=None)` returns (output, h_n): the states of the last layer at all steps, (steps, batch,
+    directions * hidden_size), and the last state of each layer, (num_layers * directions, batch, hidden_size). `hx`
+    has the first states, by default zeros.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> out, h = nn.RNN(10, 20, 2)(mpigrad.randn(5, 3, 10))
+    >>> out.shape, h.shape
+    (mpigrad.Size([5, 3, 20]), mpigrad.Size([2, 3, 20]))
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
@@ -275,7 +297,13 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory layers; see `torch.nn.LSTM` for the formulas.
+    """Long short-term memory layers: recurrent layers with a state h and a cell c.
+
+    With the gates i, f, o (sigmoids) and g (tanh) of linear maps of input and state: c_t = f * c_(t-1) + i * g, h_t =
+    o * tanh(c_t).
+
+    The arguments are those of `RNN`; `proj_size` > 0 projects h to this size after each step. `forward(input,
+    hx=None)` returns (output, (h_n, c_n)), shaped as in `RNN`; `hx` is a pair of first states and cells.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -291,7 +319,17 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Layers of gated recurrent units; see `torch.nn.GRU` for the formulas."""
+    """Layers of gated recurrent units. The arguments and results are those of `RNN`.
+
+    With the gates r, z (sigmoids) of linear maps of input and state: n = tanh(W_in x_t + b_in + r * (W_hn h_(t-1) +
+    b_hn)), h_t = (1 - z) * n + z * h_(t-1).
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> out, h = nn.GRU(10, 20)(mpigrad.randn(5, 3, 10))
+    >>> out.shape, h.shape
+    (mpigrad.Size([5, 3, 20]), mpigrad.Size([1, 3, 20]))
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:

@@ -35,7 +35,7 @@ class _Table(Module):
             self.weight = Parameter(given, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
-        """Set the table to random numbers of the normal distribution; the padding row is zero."""
+        """Set the table to random numbers of the standard normal distribution, and the row of `padding_idx` to zero."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -56,7 +56,11 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """One row of a table for each index.
+    """A table of vectors, the parameter `weight` (num_embeddings, embedding_dim), read by indices of any shape.
+
+    The result has the shape of the input with `embedding_dim` appended. `padding_idx`: a row that starts as zeros and
+    is not trained. `max_norm`, `norm_type`, `scale_grad_by_freq` and `sparse` are those of `nn.functional.embedding`;
+    `_weight` is a table to start from, `_freeze` excludes it from training.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -105,7 +109,9 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """An embedding whose table is a given matrix."""
+        """An `Embedding` whose table is the matrix `embeddings` (rows, features); `freeze` (default) excludes it from
+        training.
+        """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.shape
@@ -123,7 +129,16 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of the rows for each bag of indices."""
+    """A table of vectors, read by groups of indices (bags): the result is the sum, mean or maximum of each bag's
+    rows.
+
+    `forward(input, offsets=None, per_sample_weights=None)`; all arguments are those of `nn.functional.embedding_bag`.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.EmbeddingBag(10, 3)(mpigrad.tensor([[1, 2], [4, 3]])).shape
+    mpigrad.Size([2, 3])
+    """
 
     def __init__(
         self,
@@ -179,7 +194,9 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """An embedding bag whose table is a given matrix."""
+        """An `EmbeddingBag` whose table is the matrix `embeddings` (rows, features); `freeze` (default) excludes it
+        from training.
+        """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.shape

@@ -87,7 +87,18 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a feed-forward network, each with a residual connection and normalisation."""
+    """Self-attention, then a feed-forward network; each with a residual connection, dropout and layer normalisation.
+
+    - `d_model`: the number of features. `nhead`: attention heads. `dim_feedforward`: the inner size of the
+      feed-forward network.
+    - `dropout`: in training. `activation`: "relu" (default), "gelu" or a function. `layer_norm_eps`: of the
+      normalisations.
+    - `batch_first`: tensors are (batch, length, d_model) instead of (length, batch, d_model).
+    - `norm_first`: normalise before attention and feed-forward network instead of after. `bias=False`: no biases.
+
+    `forward(src, src_mask=None, src_key_padding_mask=None, is_causal=False)` returns a tensor of the shape of `src`.
+    The masks are `attn_mask` and `key_padding_mask` of `MultiheadAttention`.
+    """
 
     attentions = ("self_attn",)
 
@@ -109,7 +120,13 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's output, and a feed-forward network."""
+    """Self-attention, attention to the encoder's output (`memory`), then a feed-forward network, each with a residual
+    connection.
+
+    The constructor's arguments are those of `TransformerEncoderLayer`. `forward(tgt, memory, ...)` returns a tensor
+    of the shape of `tgt`; `tgt_mask` and `tgt_key_padding_mask` are masks of self-attention, `memory_mask` and
+    `memory_key_padding_mask` of the attention to `memory`, as in `MultiheadAttention`.
+    """
 
     attentions = ("self_attn", "multihead_attn")
 
@@ -147,7 +164,17 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """A stack of encoder layers."""
+    """A stack of `num_layers` copies of `encoder_layer`, followed by `norm`, if given.
+
+    `forward(src, mask=None, src_key_padding_mask=None, is_causal=None)`: the masks are those of each layer.
+    `enable_nested_tensor` and `mask_check` have no effect.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16), num_layers=2)
+    >>> encoder(mpigrad.randn(5, 3, 8)).shape
+    mpigrad.Size([5, 3, 8])
+    """
 
     def __init__(
         self,
@@ -175,7 +202,10 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """A stack of decoder layers."""
+    """A stack of `num_layers` copies of `decoder_layer`, followed by `norm`, if given.
+
+    `forward(tgt, memory, ...)` has the masks of `TransformerDecoderLayer`.
+    """
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -208,7 +238,15 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """A transformer: an encoder and a decoder, each a stack of layers."""
+    """A transformer: an encoder reads the source sequence, a decoder the target sequence and the encoder's output.
+
+    - `num_encoder_layers`, `num_decoder_layers`: the sizes of the two stacks; `custom_encoder`, `custom_decoder`:
+      modules to use in their places.
+    - The other arguments are those of `TransformerEncoderLayer`.
+
+    `forward(src, tgt, ...)` returns a tensor of the shape of `tgt`; its masks are those of encoder and decoder, with
+    the prefixes `src_`, `tgt_` and `memory_`. See `generate_square_subsequent_mask` for causal masks.
+    """
 
     def __init__(
         self,
@@ -282,7 +320,9 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """A mask that hides later positions: -inf above the diagonal, 0 elsewhere."""
+        """A causal attention mask (sz, sz), which hides later positions: minus infinity above the diagonal, 0
+        elsewhere.
+        """
         kind = (dtype or get_default_dtype()).numpy
         return wrap(move(np.triu(np.full((sz, sz), -np.inf, kind), 1), resolve(device)))
 

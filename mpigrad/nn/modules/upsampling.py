@@ -10,7 +10,14 @@ from .module import Module
 
 
 class Upsample(Module):
-    """Resize by a factor or to a given size."""
+    """Resize sequences, images or volumes to `size`, or by `scale_factor`; the arguments are those of
+    `nn.functional.interpolate`.
+
+    >>> import mpigrad
+    >>> from mpigrad import nn
+    >>> nn.Upsample(scale_factor=2)(mpigrad.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
+    """
 
     def __init__(
         self,
@@ -47,14 +54,19 @@ def _floats(factor: Any) -> Any:
 
 
 class UpsamplingNearest2d(Upsample):
-    """Resize images by nearest-neighbour interpolation."""
+    """Resize images (batch, channels, height, width) to `size`, or by `scale_factor`, by nearest-neighbour
+    interpolation.
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resize images by bilinear interpolation; the corner pixels of input and output coincide."""
+    """Resize images (batch, channels, height, width) to `size`, or by `scale_factor`, by bilinear interpolation.
+
+    The centres of the corner pixels of input and output coincide (`align_corners=True`).
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

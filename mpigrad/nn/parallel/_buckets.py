@@ -19,11 +19,11 @@ _LARGE = 1 << 19  # bytes; a copy of a larger gradient takes longer than a reduc
 
 
 class Bucket:
-    """The gradients of some parameters of one type and device. `pending` is the number of gradients that have not arrived in this
-    pass.
+    """The gradients of some parameters of one type and device, reduced together; `pending` is how many have not yet
+    arrived in this pass.
 
-    Small gradients are copied into one flat tensor. With `direct`, large ones are reduced where they are, each by itself;
-    without, as a communication hook needs it, all are in the flat tensor.
+    Small gradients are copied into one flat tensor. With `direct`, large ones are reduced where they are, each by
+    itself; without (a communication hook needs that), all are in the flat tensor.
     """
 
     def __init__(self, index: int, parameters: Sequence[Tensor], direct: bool = False) -> None:

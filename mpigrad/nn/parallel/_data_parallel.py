@@ -19,7 +19,8 @@ _FIRST_MB, _MB = 1, 25  # sizes of buckets, as in PyTorch
 
 
 class DataParallel(Joinable):
-    """A module on every rank of a group, whose gradients are averaged. Derived classes say how a framework's parameters are read.
+    """A module on every rank of a group, whose gradients are averaged. Derived classes know how to read a framework's
+    parameters.
     """
 
     module: Any
@@ -121,7 +122,7 @@ class DataParallel(Joinable):
         copy_from(rank, state + (self._buffers_to_copy() if buffers else []), self.process_group)
 
     def will_sync_module_buffers(self) -> bool:
-        """Whether the next forward copies the buffers from the first rank."""
+        """Whether the next forward copies the buffers from the first rank to the others."""
         return self.require_forward_param_sync and self.forward_sync_buffers and bool(self._buffers_to_copy())
 
     # -- forward -------------------------------------------------------------------------------------------------------
@@ -181,7 +182,9 @@ class DataParallel(Joinable):
         )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What this rank does in a `Join` when it has no more input; `divide_by_initial_world_size` as for `join`."""
+        """The `JoinHook` of this module: what this rank does in a `Join` when it has no more input; see `join` for
+        the argument.
+        """
         self._hook = DataParallelHook(self, kwargs.get("divide_by_initial_world_size", True))
         return self._hook
 
@@ -192,11 +195,16 @@ class DataParallel(Joinable):
 
     @property
     def join_process_group(self) -> Any:
-        """The group with which this was made."""
+        """The process group over which gradients are averaged."""
         return self._given_group
 
     def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Any]) -> None:
-        """Replace the averaging: `hook(state, bucket)` gets each `GradBucket` and returns a Future of the reduced flat tensor."""
+        """Replace the averaging of gradients by `hook(state, bucket)`, which returns a Future of the reduced flat
+        tensor.
+
+        `bucket` is a `GradBucket`: `bucket.buffer()` has the gradients of several parameters. `state` is passed to
+        the hook as it is.
+        """
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
         if self.reducer.hook is not None:

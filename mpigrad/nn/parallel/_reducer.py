@@ -237,7 +237,7 @@ class Reducer:
         self._disarm()
 
     def _used_anywhere(self) -> dict[str, bool] | None:
-        """For each parameter, whether it is used on any rank; None if all are. Parameters that are used nowhere keep their
+        """For each parameter, whether any rank uses it; None if all are used. Parameters that no rank uses keep their
         gradient.
         """
         if not self._find_unused and not self._static:
@@ -283,8 +283,9 @@ class Reducer:
 
     # -- ranks without input -------------------------------------------------------------------------------------------
     def shadow(self) -> None:
-        """Take part in the reductions of other ranks' passes, with zeros as gradients. This rank gets the averages, too: it may
-        have a part of an optimizer's state.
+        """Take part in the reductions of other ranks' passes, with zeros as gradients, on a rank that has no input.
+
+        This rank gets the averages, too: it may have a part of an optimizer's state.
         """
         for bucket in self.buckets:
             bucket.reset()
@@ -308,7 +309,7 @@ def _same_memory(one: Any, other: Any) -> bool:
 
 
 def tensors_in(value: Any, kind: type) -> Iterator[Any]:
-    """The tensors in the result of a forward."""
+    """All tensors (instances of `kind`) in `value`, the result of a forward, also inside containers."""
     if isinstance(value, kind):
         yield value
     elif isinstance(value, dict):

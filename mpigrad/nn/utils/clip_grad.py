@@ -57,7 +57,10 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all elements of several tensors together."""
+    """The `norm_type`-norm of all elements of several tensors together, as a tensor with one element.
+
+    `error_if_nonfinite`: raise a RuntimeError if it is infinite or NaN. `foreach` has no effect.
+    """
     given = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)
     if not given:
@@ -75,7 +78,9 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Iterable[Tensor] | Tensor, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale gradients down in place, given their total norm, so that this is at most `max_norm`."""
+    """Multiply all gradients in place by min(1, max_norm / total_norm), where `total_norm` is a result of
+    `get_total_norm`.
+    """
     arrays = [each._grad._array for each in _with_gradients(parameters)]  # type: ignore[union-attr]
     arrays = [each if each.__class__ is np.ndarray else getattr(each, "values", each) for each in arrays]
     for place, some in _by_device(arrays).items():
@@ -90,7 +95,11 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients down in place so that their joint norm is at most `max_norm`; returns the norm before.
+    """Scale all gradients down in place so that their joint `norm_type`-norm is at most `max_norm`; returns the norm
+    before.
+
+    `parameters`: tensors whose `.grad` is scaled. `error_if_nonfinite`: raise a RuntimeError if the norm is infinite
+    or NaN. `foreach` has no effect.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -106,7 +115,9 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None) -> None:
-    """Limit every element of all gradients, in place, to `[-clip_value, clip_value]`."""
+    """Limit every element of the gradients of `parameters`, in place, to `[-clip_value, clip_value]`. `foreach` has
+    no effect.
+    """
     limit = float(clip_value)
     for each in _with_gradients(parameters):
         array = each._grad._array  # type: ignore[union-attr]

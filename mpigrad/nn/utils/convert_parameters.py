@@ -10,7 +10,7 @@ from ..._tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """A vector of all elements of the parameters, in order.
+    """Join all parameters, flattened, to one vector.
 
     >>> from mpigrad import nn
     >>> nn.utils.parameters_to_vector(nn.Linear(2, 3).parameters()).shape
@@ -20,7 +20,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Set the parameters to consecutive slices of a vector."""
+    """Set parameters to consecutive slices of `vec`: the inverse of `parameters_to_vector`. They then share memory
+    with it.
+    """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected mpigrad.Tensor, but got: {type(vec).__name__}")
     place = 0

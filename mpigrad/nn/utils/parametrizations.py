@@ -33,7 +33,11 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Parametrize a weight by its norms and its directions, which are trained separately.
+    """Parametrize a weight as g * v / ||v||, and train the norms g and the directions v separately; returns the
+    module.
+
+    `name` is the parameter. The norms are taken for each index of dimension `dim`, with `dim=None` over the whole
+    tensor.
 
     >>> from mpigrad import nn
     >>> list(nn.utils.parametrizations.weight_norm(nn.Linear(2, 3)).state_dict())
@@ -89,7 +93,11 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value, which is found by power iteration."""
+    """Divide a weight by its largest singular value, which is estimated by power iteration; returns the module.
+
+    - `name`: the parameter; `dim`: its dimension of outputs, by default 0 (1 for transposed convolutions).
+    - `n_power_iterations`: steps of the iteration in each training forward; `eps`: avoids division by zero.
+    """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")

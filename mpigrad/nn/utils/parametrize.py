@@ -23,7 +23,7 @@ class _Cache:
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside the block, compute each parametrized tensor only once."""
+    """A context manager in which each parametrized tensor is computed only once, however often it is read."""
     _Cache.depth += 1
     try:
         yield
@@ -34,7 +34,9 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, and the tensors from which it is computed: `original`, or `original0`, `original1`, ...
+    """The parametrizations of one tensor, applied one after the other.
+
+    `original` is the tensor to which they are applied; `original0`, `original1`, ... if the first one takes several.
     """
 
     def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
@@ -127,7 +129,14 @@ def _add_property(kind: type, name: str) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Replace `module.<tensor_name>` by `parametrization(original)`, computed at each access; the original tensor is trained.
+    """Replace `module.<tensor_name>` by `parametrization(original)`, computed at each access; the original tensor is
+    trained.
+
+    - `parametrization`: a module; if it has a method `right_inverse(tensor)`, that gives the original from the
+      current value.
+    - `unsafe`: do not check that shape and type stay the same.
+
+    Returns the module, whose class is changed. Further parametrizations of one tensor are applied after the first.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -174,7 +183,7 @@ def _check_shape(before: Tensor, after: Any) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module, or one of its tensors, is parametrized."""
+    """Whether a module, or its tensor `tensor_name`, is parametrized."""
     held = module._modules.get("parametrizations")
     if not isinstance(held, ModuleDict):
         return False
@@ -182,7 +191,10 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Turn a parametrized tensor into an ordinary parameter, with its current value, or with the original one."""
+    """Turn a parametrized tensor into an ordinary parameter again; returns the module.
+
+    Its value is the current one, with `leave_parametrized=False` that of the original tensor.
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     held: Any = module.parametrizations[tensor_name]

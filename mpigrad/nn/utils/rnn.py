@@ -23,8 +23,12 @@ class _Packed(NamedTuple):
 
 
 class PackedSequence(_Packed):
-    """Sequences packed by time step: the first elements of all sequences, then the second elements of those that have one, and so
-    on.
+    """Sequences of different lengths, packed by time step; made by `pack_padded_sequence` or `pack_sequence`, read by
+    recurrent layers.
+
+    A named tuple: `data` has the first elements of all sequences, then the second elements of those that have one,
+    and so on; `batch_sizes` has the number of elements of each step; `sorted_indices` and `unsorted_indices` the
+    permutations that sort by length and back, or None.
     """
 
     __slots__ = ()
@@ -50,7 +54,7 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Move the data to another device, or convert it to another type."""
+        """A copy on another device or of another type; the arguments are those of `Tensor.to`."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -60,21 +64,21 @@ class PackedSequence(_Packed):
         return type(self)(data, self.batch_sizes, *moved)
 
     def cpu(self) -> PackedSequence:
-        """Move the data to the CPU."""
+        """A copy on the CPU."""
         return self.to("cpu")
 
     def cuda(self, *args: Any) -> PackedSequence:
-        """Move the data to a GPU."""
+        """A copy on a GPU."""
         return self.to(*(args or ("cuda",)))
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data are on a GPU."""
+        """Whether `data` is on a GPU."""
         return self.data.is_cuda
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another; None for None."""
+    """The permutation that undoes `permutation`, a vector of indices; None for None."""
     if permutation is None:
         return None
     order = host(permutation._array)
@@ -121,7 +125,11 @@ class Layout:
 def pack_padded_sequence(
     input: Tensor, lengths: Tensor | list[int], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack a padded batch of sequences into a `PackedSequence`.
+    """Pack a padded batch of sequences into a `PackedSequence`, as recurrent layers accept.
+
+    - `input`: (steps, batch, ...), with `batch_first` (batch, steps, ...). `lengths`: the length of each sequence, on
+      the CPU.
+    - `enforce_sorted`: sequences must be sorted by length, longest first; with False, they are sorted here.
 
     >>> import mpigrad
     >>> from mpigrad.nn.utils.rnn import pack_padded_sequence
@@ -164,7 +172,11 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The inverse of `pack_padded_sequence`: returns the padded batch and the lengths."""
+    """The inverse of `pack_padded_sequence`: returns (padded batch, lengths), in the original order.
+
+    Positions after the end of a sequence have `padding_value`; `total_length` is a number of steps to pad to, at
+    least the longest.
+    """
     layout = Layout(sequence.batch_sizes._array)
     if total_length is not None and total_length < layout.count:
         raise ValueError(
@@ -182,7 +194,10 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Tensor | list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Pad tensors of different lengths to the longest, and stack them.
+    """Pad tensors of different lengths (length, ...) to the longest, and stack them.
+
+    The result is (steps, batch, ...), with `batch_first` (batch, steps, ...). `padding_value` is added on the
+    `padding_side`, "right" or "left".
 
     >>> import mpigrad
     >>> from mpigrad.nn.utils.rnn import pad_sequence
@@ -210,20 +225,25 @@ def pad_sequence(
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack tensors of different lengths into a `PackedSequence`."""
+    """Pack tensors of different lengths (length, ...) into a `PackedSequence`.
+
+    With `enforce_sorted` they must be sorted by length, longest first; with False, they are sorted here.
+    """
     lengths = [len(each) for each in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The list of sequences in a padded batch."""
+    """The list of sequences in a padded batch, without padding; `lengths` has the length of each. The inverse of
+    `pad_sequence`.
+    """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [row[:length] for row, length in zip(padded_sequences, host(lengths._array).tolist())]
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The list of sequences in a `PackedSequence`."""
+    """The list of sequences in a `PackedSequence`, in the original order. The inverse of `pack_sequence`."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
 

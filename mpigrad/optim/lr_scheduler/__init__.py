@@ -1,4 +1,8 @@
-"""Schedules of the learning rate."""
+"""Schedules of the learning rate: call `scheduler.step()` after each `optimizer.step()` or each epoch, as the
+schedule counts.
+
+All have the argument `last_epoch`: the number of steps already done, to resume a run; -1 (default) starts anew.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -11,7 +11,7 @@ from ..optimizer import Optimizer
 
 
 def set_rate(group: dict[str, Any], rate: float, key: str = "lr") -> None:
-    """Set a group's learning rate; if it is a tensor, its value is changed in place."""
+    """Set the learning rate (or the setting `key`) of a group; if it is a tensor, its value is changed in place."""
     if isinstance(group.get(key), Tensor):
         group[key]._array[...] = rate
     else:
@@ -19,7 +19,9 @@ def set_rate(group: dict[str, Any], rate: float, key: str = "lr") -> None:
 
 
 class LRScheduler:
-    """Sets the learning rates of an optimizer's groups at each `step`; subclasses compute them in `get_lr`."""
+    """Base class of schedules: sets the learning rates of an optimizer's groups at each `step`; subclasses define
+    `get_lr`.
+    """
 
     _NOT_SAVED: tuple[str, ...] = ("optimizer",)
 
@@ -46,18 +48,20 @@ class LRScheduler:
         self.step()
 
     def get_last_lr(self) -> list[float]:
-        """The learning rates of all groups that were set last."""
+        """The learning rates of all groups that the last `step` set: a list of floats."""
         return self._last_lr
 
     def get_lr(self) -> list[float]:
-        """Compute the learning rates for the step `last_epoch`, from the current ones; subclasses define it."""
+        """Compute the learning rates of all groups for step number `last_epoch`, from the current ones; subclasses
+        define it.
+        """
         raise NotImplementedError
 
     def _rates(self) -> list[float]:
         return [number(group["lr"]) for group in self.optimizer.param_groups]
 
     def step(self, epoch: int | None = None) -> None:
-        """Advance by one step, or (deprecated) to the step `epoch`."""
+        """Advance by one step and set the learning rates. `epoch` (deprecated): go to this step."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: "
@@ -89,11 +93,11 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of the schedule, without the optimizer."""
+        """The state of the schedule as a dictionary, without the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key not in self._NOT_SAVED}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state from `state_dict`."""
+        """Restore a state that `state_dict` returned."""
         self.__dict__.update(state_dict)
 
 

@@ -29,11 +29,11 @@ class _Combined(LRScheduler):
     _schedulers: Sequence[LRScheduler]
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of all schedules."""
+        """The states of all schedules, as a dictionary."""
         return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state from `state_dict`."""
+        """Restore the states that `state_dict` returned."""
         state_dict = dict(state_dict)
         for scheduler, state in zip(self._schedulers, state_dict.pop("_schedulers")):
             scheduler.load_state_dict(state)
@@ -41,7 +41,10 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One schedule until the first milestone, the next until the second, and so on.
+    """Follow the first schedule until step `milestones[0]`, the next until `milestones[1]`, and so on.
+
+    `schedulers` has one schedule more than there are milestones; all belong to `optimizer`. Each starts at its step
+    0.
 
     >>> import mpigrad
     >>> from mpigrad.optim import lr_scheduler
@@ -81,7 +84,7 @@ class SequentialLR(_Combined):
         self._last_lr = schedulers[0].get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
-        """Advance the schedule that is active at this step."""
+        """Advance the schedule that is active at this step. `epoch` has no effect."""
         self.last_epoch += 1
         place = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[place]
@@ -93,7 +96,9 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """Runs all schedules at each step; each one changes the learning rates that the previous one has set.
+    """Run all schedules at each step, in order; each one changes the learning rates that the previous one has set.
+
+    `optimizer` is by default that of the schedules; all must belong to the same one.
 
     >>> import mpigrad
     >>> from mpigrad.optim import lr_scheduler

@@ -9,7 +9,8 @@ from ._base import LRScheduler
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Follows half a cosine from the initial learning rate to `eta_min` in `T_max` steps, then back.
+    """Follow half a cosine from the initial learning rate down to `eta_min` in `T_max` steps, then back up in as
+    many.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -50,7 +51,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Follows half a cosine down in `T_0` steps, then restarts; each period is `T_mult` times as long as the one before.
+    """Follow half a cosine down to `eta_min` in `T_0` steps, then restart; each period is `T_mult` times as long as
+    the one before.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -81,7 +83,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Advance by one step, or to the given epoch, which may be a fraction."""
+        """Advance by one step, or to `epoch`, which may be a fraction such as epoch + batch / batches."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

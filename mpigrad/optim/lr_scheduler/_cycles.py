@@ -54,7 +54,15 @@ def _line(start: float, end: float, share: float) -> float:
 
 
 class OneCycleLR(LRScheduler):
-    """One cycle of `total_steps`: up to `max_lr`, then down to far below the initial learning rate.
+    """One cycle of `total_steps`: up from max_lr / div_factor to `max_lr`, then down to the initial rate /
+    final_div_factor.
+
+    - `total_steps`, or `epochs` and `steps_per_epoch`: the length. `pct_start`: the fraction of it in which the rate
+      grows.
+    - `anneal_strategy`: "cos" or "linear". `three_phase`: return to the initial rate first, then descend.
+    - `cycle_momentum`: change the momentum inversely, between `base_momentum` and `max_momentum`.
+
+    Call `step()` after every batch; a step after the last raises a ValueError.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -157,7 +165,14 @@ def _phases(total: int, pct_start: float, three: bool) -> list[dict[str, Any]]:
 
 
 class CyclicLR(LRScheduler):
-    """Changes the learning rate in cycles between `base_lr` and `max_lr`.
+    """Change the learning rate in cycles: from `base_lr` up to `max_lr` in `step_size_up` steps, and down in
+    `step_size_down`.
+
+    - `mode`: "triangular", "triangular2" (half the height in each new cycle) or "exp_range" (the height times `gamma`
+      ** step).
+    - `scale_fn`: a function that gives the factor of the height instead; its argument is the cycle (from 1), or with
+      `scale_mode="iterations"` the step.
+    - `cycle_momentum`: change the momentum inversely, between `base_momentum` and `max_momentum`.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -215,7 +230,7 @@ class CyclicLR(LRScheduler):
         self.base_lrs = lows
 
     def scale_fn(self, x: float) -> float:
-        """The fraction of the way up, as a function of the cycle or of the step."""
+        """The factor of the height of a cycle; `x` is the number of the cycle or of the step, as `scale_mode` says."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular2":

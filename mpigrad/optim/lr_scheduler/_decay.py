@@ -14,7 +14,8 @@ Factor = Callable[[int], float]
 
 
 class LambdaLR(LRScheduler):
-    """The initial learning rate times a function of the step.
+    """Set the learning rate to the initial one times `lr_lambda(step)`; a list has one function for each parameter
+    group.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.zeros(1, requires_grad=True)], lr=1.0)
@@ -39,12 +40,14 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state without the optimizer; for callable objects their attributes, and nothing for functions."""
+        """The state as a dictionary, without the optimizer; of functions that are objects their attributes, of others
+        nothing.
+        """
         kept = [None if hasattr(fn, "__code__") else dict(fn.__dict__) for fn in self.lr_lambdas]
         return super().state_dict() | {"lr_lambdas": kept}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state from `state_dict`."""
+        """Restore a state that `state_dict` returned."""
         state_dict = dict(state_dict)
         for fn, kept in zip(self.lr_lambdas, state_dict.pop("lr_lambdas")):
             if kept is not None:
@@ -56,7 +59,8 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """Multiplies the current learning rate by a function of the step.
+    """Multiply the current learning rate by `lr_lambda(step)` at each step; a list has one function for each
+    parameter group.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -78,7 +82,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """Multiplies the learning rate by `gamma` every `step_size` steps.
+    """Multiply the learning rate by `gamma` every `step_size` steps.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -107,7 +111,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiplies the learning rate by `gamma` at each milestone.
+    """Multiply the learning rate by `gamma` at each of the steps listed in `milestones`.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -138,7 +142,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiplies the learning rate by `gamma` at each step.
+    """Multiply the learning rate by `gamma` at each step.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -165,7 +169,7 @@ class ExponentialLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiplies the learning rate by `factor` for the first `total_iters` steps.
+    """Multiply the learning rate by `factor` for the first `total_iters` steps; afterwards it is the initial one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -201,7 +205,8 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Multiplies the learning rate by a factor that changes linearly from `start_factor` to `end_factor` in `total_iters` steps.
+    """Multiply the initial learning rate by a factor that goes linearly from `start_factor` to `end_factor` in
+    `total_iters` steps.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -249,7 +254,8 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Reduces the learning rate to zero in `total_iters` steps, as a power of the fraction of steps that are left.
+    """Reduce the learning rate to zero in `total_iters` steps: the initial one times (1 - step / total_iters) **
+    power.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)

@@ -12,7 +12,14 @@ from ._base import LRScheduler, check_optimizer, set_rate
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the learning rate by `factor` when the metric has not improved for `patience` steps.
+    """Multiply the learning rate by `factor` when a metric has not improved for more than `patience` steps.
+
+    - `mode`: "min" (smaller metrics are better) or "max".
+    - `threshold`: the improvement that counts, relative to the best metric or, with `threshold_mode="abs"`, absolute.
+    - `cooldown`: steps after a reduction in which nothing is counted. `min_lr`: the lowest rate, one number or one
+      for each group. `eps`: smaller changes are not made.
+
+    Call `step(metric)`, usually after each validation.
 
     >>> import mpigrad
     >>> from mpigrad.optim import lr_scheduler
@@ -65,13 +72,13 @@ class ReduceLROnPlateau(LRScheduler):
         return self.cooldown_counter > 0
 
     def is_better(self, a: float, best: float) -> bool:
-        """Whether a metric is better than the best one by more than the threshold."""
+        """Whether the metric `a` is better than `best` by more than the threshold."""
         if self.threshold_mode == "rel":
             return a < best * (1.0 - self.threshold) if self.mode == "min" else a > best * (1.0 + self.threshold)
         return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Record a metric, and reduce the learning rates if it has not improved for too long."""
+        """Record the metric, a number, and reduce the learning rates if it has not improved for too long."""
         current = float(metrics.item() if isinstance(metrics, Tensor) else metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(current, self.best):

@@ -71,7 +71,10 @@ def _of_worker(notes: Notes, clock: Clock, zero: int, names: dict[str, str], dra
 
 
 def render(workers: list[Notes], clocks: dict[int, Clock], zero: int) -> Json:
-    """The whole trace; `zero` is its start on the clock of the worker that requested it."""
+    """The trace of all workers in Chrome's format; `zero` is its start on the clock of the worker that requested it.
+
+    `clocks` has the clocks of the other workers, by rank.
+    """
     workers = without_own_calls(workers)
     names = _names(workers)
 

@@ -61,7 +61,7 @@ class Trace:
         self.clock_errors_us: dict[str, float] = {}
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the file for Perfetto or chrome://tracing, compressed if its name ends with .gz."""
+        """Write the trace to the file `path` for Perfetto or chrome://tracing, compressed if its name ends with .gz."""
         if not self.chrome:
             raise RuntimeError("the trace is not finished: write it after the `with` block")
         chrome.write(path, self.chrome)
@@ -78,13 +78,16 @@ def _stop(workers: list[str], number: str) -> list[Notes]:
 
 @contextmanager
 def trace_workers(path: str | None = None) -> Iterator[Trace]:
-    """Record a trace of all workers inside the block, and write it to the file `path` for Perfetto or chrome://tracing. One
-    worker calls it.
+    """A context manager: record a trace of all workers inside the block. One worker calls it, after `init_rpc`.
+
+    `path`: the file to write at the end, for Perfetto or chrome://tracing; without it, use
+    `trace.export_chrome_trace`.
 
     The file has a process for each rank with its threads: calls and the functions that they ran, operators, nodes of
-    backward passes, `record_function` blocks, the phases of each distributed backward pass (reach, propagate, and parts that
-    are held), and an arrow for every message and its answer. Clock offsets are measured before and after the block;
-    the file contains their uncertainty (`otherData`). There is no cost while no trace is active.
+    backward passes, `record_function` blocks, the phases of each distributed backward pass (reach, propagate, and
+    parts that are held; see docs/glossary.md), and an arrow for every message and its answer. Clock offsets are
+    measured before and after the block; the file contains their uncertainty (`otherData`). There is no cost while no
+    trace is active.
 
     >>> import mpigrad, mpigrad.distributed.rpc as rpc, mpigrad.profiler
     >>> rpc.init_rpc("solo", rank=0, world_size=1)

@@ -38,7 +38,7 @@ class Channel:
         self._closed = False
 
     def post(self, topic: str, value: Any, ranks: range | list[int] | None = None) -> None:
-        """Send a value to the given ranks; without the argument to all ranks, including this one."""
+        """Send a value on a topic to the given ranks; by default to all, including this one."""
         data = pickle.dumps((self.round, topic, value))
         with self._lock:
             for dst in range(self.size) if ranks is None else ranks:

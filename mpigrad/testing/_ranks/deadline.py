@@ -49,7 +49,7 @@ class Deadline:
         self._describe, self._only_waits = describe, only_waits
 
     def start(self, name: str, seconds: float) -> None:
-        """Start watching: a test begins."""
+        """Start watching: the test `name` begins and may take this many seconds."""
         with self._lock:
             self._name, self._end = name, time.monotonic() + seconds
         # a timer in C: it works even if a thread holds the GIL and never returns

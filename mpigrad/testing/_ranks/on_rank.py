@@ -30,8 +30,8 @@ def seconds_of(item: pytest.Item) -> float:
 
 
 class OnRank(RankSession):
-    """The pytest plugin of a rank: runs the tests that pytest's first process requests, in its order, and reports the results to
-    it.
+    """The pytest plugin of a rank: runs the tests that pytest's first process requests, in its order, and reports
+    their results.
     """
 
     def __init__(self, channel: Channel, link: Link | None) -> None:
@@ -45,8 +45,8 @@ class OnRank(RankSession):
         config.option.xmlpath = None  # the first process writes it
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Run the requested tests. Ranks may have collected tests in different orders, so the first process sends the next one
-        each time.
+        """Run the requested tests. The first process sends the next one each time, as ranks may have collected them
+        in different orders.
         """
 
     @pytest.hookimpl(tryfirst=True)

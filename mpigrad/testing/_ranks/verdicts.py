@@ -103,7 +103,7 @@ class JointVerdicts:
         mine = self._channel.rank
         if not failed:
             self._check_skips(report, [outcome for outcome, _ in verdicts])
-        # rank 0 prints; where it alone has failed, its own report says all
+        # rank 0 prints; if it alone has failed, its own report is complete
         elif failed != [mine] or mine != 0:
             report.outcome = "failed"
             report.longrepr = _joint_text(failed, [text for _, text in verdicts])

@@ -102,7 +102,7 @@ class Scheduler:
         return self.clocks[self.rank] if threading.get_ident() in self._threads else None
 
     def spend(self, rank: int, seconds: float) -> None:
-        """Advance the clock of a worker for one send or one receive."""
+        """Advance the clock of worker `rank` by `seconds`, for one send or one receive."""
         self.clocks[rank] += seconds
         self.chains[rank] += 1
 

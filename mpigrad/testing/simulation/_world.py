@@ -26,7 +26,11 @@ logger = logging.getLogger(__name__)
 
 
 class Phase(NamedTuple):
-    """What one phase of a simulation cost."""
+    """What one phase of a simulation cost: numbers of workers and messages, bytes, virtual time, memory.
+
+    `sequential`: messages on the critical path. `busiest`: messages of the busiest worker. `seconds`: virtual time.
+    `memory`: bytes per worker that were allocated and not freed, if measured. `wall`: seconds of real time.
+    """
 
     name: str
     workers: int

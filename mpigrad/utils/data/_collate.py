@@ -55,7 +55,8 @@ def _like_mapping(given: Mapping[Any, Any], made: dict[Any, Any]) -> Any:
 
 
 def default_collate(batch: Any) -> Any:
-    """Make one batch of several items: stack tensors, arrays and numbers, also inside dictionaries, tuples and lists.
+    """Make one batch of a list of items: stack tensors, arrays and numbers, also inside dictionaries, tuples and
+    lists.
 
     >>> from mpigrad.utils.data import default_collate
     >>> default_collate([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}])

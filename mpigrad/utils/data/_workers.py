@@ -27,7 +27,9 @@ _here = threading.local()
 
 
 class WorkerInfo(NamedTuple):
-    """Information for a data set about the `DataLoader` worker that calls it."""
+    """What a data set may know about the `DataLoader` worker that calls it: `id`, `num_workers`, `seed` and
+    `dataset`.
+    """
 
     id: int
     num_workers: int
@@ -36,7 +38,7 @@ class WorkerInfo(NamedTuple):
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Information about the worker in whose thread this runs; None outside of workers.
+    """The `WorkerInfo` of the worker in whose thread this runs; None outside of workers.
 
     >>> from mpigrad.utils.data import DataLoader, get_worker_info
     >>> class Workers:
@@ -156,7 +158,9 @@ def _collect(loader: DataLoader[Any], workers: list[_Worker], answers: queue.Sim
 
 
 def _wait_for(number: int | None, ready: dict[int, Any], answers: queue.SimpleQueue[Any], timeout: float) -> int:
-    """Wait for the result with this number, or for any; returns its number."""
+    """Wait, at most `timeout` seconds (0: no limit), for the result with this number, or for any (None); returns its
+    number.
+    """
     while not ready if number is None else number not in ready:
         try:
             found, made = answers.get(timeout=timeout or None)

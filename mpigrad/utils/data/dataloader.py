@@ -18,11 +18,20 @@ _FIXED = frozenset(("batch_size", "batch_sampler", "sampler", "drop_last", "data
 
 
 class DataLoader(Generic[T]):
-    """Iterates over a data set in batches; with `num_workers` threads, batches are prefetched.
+    """Iterate over a data set in batches; with `num_workers` threads, batches are loaded in advance.
 
-    Workers are threads, since a process that uses MPI must not be forked: they share the data set (an `IterableDataset` is
-    copied for each, as it would be for processes) and its random numbers. They are started for each pass, whether or not
-    they are `persistent_workers`; `multiprocessing_context` is accepted and ignored.
+    - `dataset`: has `__getitem__` and `__len__`, or is an `IterableDataset`. `batch_size`: None gives single items.
+    - `shuffle`: a new random order in each pass. `sampler`, `batch_sampler`: iterables of indices, or of lists of
+      them, instead. `generator`: of the random order.
+    - `drop_last`: leave out the last batch if it is smaller. `collate_fn`: makes a batch of a list of items
+      (`default_collate`).
+    - `prefetch_factor`: batches that each worker loads in advance (2). `worker_init_fn(id)` runs first in each
+      worker. `timeout`: seconds to wait for a batch. `in_order=False`: batches as they become ready.
+    - `pin_memory`: put batches into pinned host memory.
+
+    Workers are threads, since a process that uses MPI must not be forked: they share the data set (an
+    `IterableDataset` is copied for each, as it would be for processes) and its random numbers. They are started for
+    each pass, whether or not they are `persistent_workers`; `multiprocessing_context` is accepted and ignored.
 
     >>> import mpigrad
     >>> from mpigrad.utils.data import DataLoader, TensorDataset

@@ -17,7 +17,7 @@ T = TypeVar("T", covariant=True)
 
 
 class Dataset(Generic[T]):
-    """Base class of data sets: objects with `__getitem__` and usually `__len__`."""
+    """Base class of data sets: define `__getitem__(index)` and, for most uses, `__len__`."""
 
     def __getitem__(self, index: Any) -> T:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -27,7 +27,7 @@ class Dataset(Generic[T]):
 
 
 class IterableDataset(Dataset[T], Iterable[T]):
-    """A data set that can only be iterated."""
+    """Base class of data sets that can only be iterated: define `__iter__`."""
 
     def __iter__(self) -> Iterator[T]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
@@ -37,7 +37,7 @@ class IterableDataset(Dataset[T], Iterable[T]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """A data set of tuples: item `i` has row `i` of each tensor.
+    """A data set of tuples: item `i` has row `i` of each of the tensors, which have the same length.
 
     >>> import mpigrad
     >>> from mpigrad.utils.data import TensorDataset
@@ -58,7 +58,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """A data set of tuples, or of dictionaries: item `i` has item `i` of each data set."""
+    """A data set of tuples (or dictionaries, if data sets are given by name): item `i` has item `i` of each data set.
+    """
 
     def __init__(self, *args: Dataset[Any], **kwargs: Dataset[Any]) -> None:
         if bool(args) == bool(kwargs):
@@ -84,7 +85,7 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T]):
-    """The concatenation of data sets, accessed by index."""
+    """Several data sets one after the other, accessed by index."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = list(datasets)
@@ -107,7 +108,7 @@ class ConcatDataset(Dataset[T]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """The concatenation of data sets, accessed by iteration."""
+    """Several iterable data sets one after the other."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets
@@ -124,7 +125,7 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[T]):
-    """The items of a data set with the given indices."""
+    """The items of `dataset` at `indices`, a sequence of ints."""
 
     def __init__(self, dataset: Dataset[Any], indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -143,7 +144,9 @@ class Subset(Dataset[T]):
 
 
 def random_split(dataset: Dataset[Any], lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:
-    """Split a data set at random into parts of given lengths, or of given fractions.
+    """Split a data set at random into a list of `Subset`s of the given lengths, or of fractions that add up to 1.
+
+    `generator`: the source of random numbers, by default that of the device.
 
     >>> from mpigrad.utils.data import random_split
     >>> [len(part) for part in random_split(range(10), [0.7, 0.3])]

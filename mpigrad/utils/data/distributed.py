@@ -12,7 +12,12 @@ from .sampler import Sampler
 
 
 class DistributedSampler(Sampler[int]):
-    """Every `num_replicas`-th index, starting with the rank. The order is the same on all ranks, and another one for each epoch.
+    """Gives each rank its share of a data set: every `num_replicas`-th index, starting with `rank`.
+
+    - `num_replicas`, `rank`: by default the size of the default process group and the rank in it.
+    - `shuffle` (default): a random order, the same on all ranks, another one for each epoch (`set_epoch`). `seed`:
+      the same on all ranks.
+    - `drop_last`: leave out the last indices so that all ranks have equally many; otherwise some are repeated.
 
     >>> from mpigrad.utils.data import DistributedSampler
     >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
@@ -55,7 +60,7 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Select another order; call this with the same number on all ranks before each epoch."""
+        """Choose the random order of an epoch: call this with the same number on all ranks before each epoch."""
         self.epoch = epoch
 
 

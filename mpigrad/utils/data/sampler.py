@@ -14,7 +14,7 @@ T = TypeVar("T", covariant=True)
 
 
 class Sampler(Generic[T]):
-    """Base class of samplers: iterables of indices."""
+    """Base class of samplers: iterables of indices into a data set."""
 
     def __init__(self, data_source: Any = None) -> None: ...
 
@@ -23,7 +23,7 @@ class Sampler(Generic[T]):
 
 
 class SequentialSampler(Sampler[int]):
-    """All indices in order."""
+    """A sampler that gives the indices 0, 1, ... of `data_source` in order."""
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -36,7 +36,9 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Random indices: each once, or with `replacement` drawn independently."""
+    """Random indices of `data_source`: each once, or with `replacement` drawn independently, `num_samples` of them
+    (default: all).
+    """
 
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
@@ -74,7 +76,9 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in random order."""
+    """The indices `indices` in random order. `generator`: the source of random numbers, by default that of the
+    device.
+    """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator
@@ -88,7 +92,9 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Random indices, drawn with the given weights."""
+    """`num_samples` random indices, drawn with probabilities proportional to `weights`; by default with
+    `replacement`.
+    """
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
@@ -112,7 +118,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The indices of another sampler, in batches.
+    """The indices of another sampler in lists of `batch_size`; `drop_last` leaves out the last one if it is smaller.
 
     >>> from mpigrad.utils.data import BatchSampler, SequentialSampler
     >>> list(BatchSampler(SequentialSampler(range(5)), batch_size=2, drop_last=False))

@@ -27,7 +27,9 @@ GATES = 3  # reset, update, new: the order of the gates in the rows of the weigh
 
 
 def _exponents(w: Any) -> Any:
-    """A weight or bias for each gate, scaled so that the reset and update gates are `1 / (1 + exp(.))`."""
+    """A weight or bias for each gate, scaled by -1 for the reset and update gates, so that each of them is `1 / (1 +
+    exp(result))`.
+    """
     scale = array_module(w).full((GATES, 1, 1), -1, w.dtype)
     scale[2] = 1
     return w.reshape(GATES, w.shape[0] // GATES, -1) * scale

@@ -18,8 +18,10 @@ CELL = 2
 
 
 def _joined(w_hh: Any, w_ih: Any, b_ih: Any, b_hh: Any) -> Any:
-    """All weights joined into one matrix, for columns that contain a state, an input and a one; scaled so that every gate is `1 /
-    (1 + exp(.))` (for the cell, tanh(x) = 2 s(2x) - 1).
+    """All weights as one matrix, which multiplies columns that contain a state, an input and a one.
+
+    The weights are scaled so that every gate is `1 / (1 + exp(result))`; for the cell, tanh(x) = 2 s(2x) - 1 with the
+    sigmoid s.
     """
     parts = [w_hh, w_ih] if b_ih is None else [w_hh, w_ih, (b_ih + b_hh)[:, None]]
     joined = array_module(w_hh).concatenate(parts, axis=1)

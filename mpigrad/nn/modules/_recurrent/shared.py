@@ -37,10 +37,11 @@ class Steps:
 
 
 def layer(fused: Operator, states: int = 1) -> Callable[..., tuple[Tensor, ...]]:
-    """Define one layer in one direction over (steps, batch, features); its function returns all outputs, then the last states.
+    """Decorator: define one recurrent layer in one direction, over (steps, batch, features), as one operator.
 
-    It takes the input, the first states, two weights, and two biases or None. `lengths`, an array of ints, says after how
-    many steps each row ends; for the reverse direction, the caller reverses such rows first.
+    The function takes the input, the first states, two weights, and two biases or None; it returns all outputs, then
+    the last states. `lengths`, an array of ints, says after how many steps each row ends; for the reverse direction,
+    the caller reverses such rows first.
     """
 
     def run(*given: Any, reverse: bool = False, lengths: Any = None, **kind: Any) -> tuple[Tensor, ...]:
@@ -104,7 +105,9 @@ def through_steps(
 
 
 def last_rows(states: list[Tensor], stacked: Tensor, lengths: Any) -> Tensor:
-    """The state after each row's last step, computed with ordinary operators."""
+    """The state after each row's last step, from the list of all states and the same stacked, computed with ordinary
+    operators.
+    """
     from ...._core.tensor import wrap
 
     if lengths is None:
