@@ -21,9 +21,10 @@ from .work import Work
 def isend(
     tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
-    """Start sending a tensor to the global rank `dst` (or the rank `group_dst` of the group); returns a `Work`.
+    """Start to send a tensor to the global rank `dst`, or the rank `group_dst` of the group; returns a `Work`.
 
-    The tensor must not be changed before the `Work` is complete.
+    The tensor must not be changed before the `Work` is complete. `tag` is a number that the receiver must give, too.
+    ValueError for a message to this rank itself; None on a rank that is not in the group.
     """
     if (found := resolve(group)) is None:
         return None
@@ -39,8 +40,10 @@ def isend(
 def irecv(
     tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
-    """Start receiving a tensor from the global rank `src` (or the rank `group_src` of the group; None: from any); returns a
-    `Work`.
+    """Start to receive a tensor from the global rank `src`, or the rank `group_src` of the group; returns a `Work`.
+
+    With neither, from any rank. `tensor` is overwritten; a RuntimeError is raised by `wait` if the message has another
+    size. Only a message with the same `tag` is received. None on a rank that is not in the group.
     """
     if (found := resolve(group)) is None:
         return None
@@ -64,7 +67,7 @@ def irecv(
 
 
 def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Send a tensor to the global rank `dst` (or the rank `group_dst` of the group).
+    """Send a tensor to the global rank `dst`, or the rank `group_dst` of the group; `tag` as for `isend`.
 
     Returns when the tensor may be changed. A large one is sent only when the receiver is ready, so two ranks that send to each
     other first and receive then may wait forever: use `isend` or `batch_isend_irecv`.
@@ -76,8 +79,10 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
 
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from the global rank `src` (or the rank `group_src` of the group; None: from any); returns the sender's
-    rank.
+    """Receive a tensor from the global rank `src`, or the rank `group_src` of the group; returns the global rank of the sender.
+
+    With neither, from any rank. `tensor` is overwritten; RuntimeError if the message has another size. Only a message
+    with the same `tag` is received. -1 on a rank that is not in the group.
     """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
@@ -91,7 +96,8 @@ def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0
 class P2POp:
     """One message of `batch_isend_irecv`: `P2POp(dist.isend, tensor, peer)` or `P2POp(dist.irecv, tensor, peer)`.
 
-    `peer` is the global rank of the other end, `group_peer` its rank in the group; one of the two is given.
+    `peer` is the global rank of the other end, `group_peer` its rank in the group; one of the two is given. `tag` is a
+    number that must be the same at both ends. ValueError for another `op`.
     """
 
     def __init__(
