@@ -31,7 +31,7 @@ _main()
 
 
 class Verdict(NamedTuple):
-    """The result of the test for CUDA-aware MPI: whether it works, and why not."""
+    """Whether CUDA-aware transfers work with this MPI, and an explanation."""
 
     works: bool
     why: str
@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
 
 @functools.cache
 def detect(seconds: float = SECONDS) -> Verdict:
-    """Try CUDA-aware transfers in a child process; the result is cached."""
+    """Try CUDA-aware transfers in a child process, `seconds` at most; the result is cached."""
     command = [sys.executable, "-c", _CHILD, str(Path(__file__).parents[3])]
     try:
         done = subprocess.run(command, env=without_launcher(os.environ), capture_output=True, text=True, timeout=seconds)
@@ -56,7 +56,7 @@ def detect(seconds: float = SECONDS) -> Verdict:
 
 
 def cuda_aware_chosen(way: str) -> bool:
-    """Whether an option's value means CUDA-aware transfers."""
+    """Return whether a value of `device_transfers` means CUDA-aware transfers; "detect" tries them."""
     return way == "cuda_aware" or (way == "detect" and detect().works)
 
 
