@@ -55,8 +55,8 @@ class Drawing(str):
 def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Sequence[Tensor] = ()) -> Drawing:
     """Draw the graph of a context on all of its workers; returns it as DOT text, which notebooks show as a picture.
 
-    An addition to PyTorch. There is one box per worker; arrows point in the direction of gradients, red ones from worker to worker. Parameters of
-    modules have their names.
+    An addition to PyTorch. There is one box per worker; arrows point in the direction of gradients, red ones from worker
+    to worker. Parameters of modules have their names.
 
     Args:
         context_id: the value of `with context() as context_id`.
