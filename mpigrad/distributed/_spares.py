@@ -66,6 +66,7 @@ def tell_over() -> None:
         return
     world, message = MPI.COMM_WORLD, _MESSAGE.pack(_OVER, 0, 0, 0)
     dead = failed_ranks(MPI, world)
+    # synchronous sends: complete when the spare has read the message
     left = [world.Issend([message, MPI.BYTE], spare, _tag(world)) for spare in _all_spares() if spare not in dead]
     limit = time.monotonic() + END_SECONDS
     while left and time.monotonic() < limit:

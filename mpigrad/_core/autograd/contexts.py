@@ -342,7 +342,7 @@ class Container:
         self._released: dict[int, dict[int, None]] = {}  # worker id -> released context ids above its floor, in order of release
         self._message_ids = itertools.count(start)
         self.max_id = last_id(worker_id)
-        self.new_message_id = self._message_ids.__next__
+        self.new_message_id = self._message_ids.__next__  # atomic under the GIL, so without the lock
 
     def new_context(self) -> DistAutogradContext:
         """Create a context and make it the current one of this thread; RuntimeError if the thread has one already."""

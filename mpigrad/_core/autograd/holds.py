@@ -74,6 +74,7 @@ def parent_of(worker: Worker, pass_id: int) -> int:
     if not agent.static:
         return initiator
     size = agent.transport.size
+    # the initiator has place 0 in the order from it on, and place n has the children n * FAN_OUT + 1 ...
     parent = ((worker.worker_id - initiator) % size - 1) // FAN_OUT
     rank = (parent + initiator) % size
     return initiator if rank in agent.gone else rank

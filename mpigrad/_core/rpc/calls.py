@@ -173,7 +173,7 @@ def name_of(func: Callable[..., Any]) -> bytes | None:
     known = _names.get(func)
     if known is not None:
         space, name, text = known
-        if space.get(name) is func:
+        if space.get(name) is func:  # not replaced since: the name still leads to this function
             return text
     return _name_anew(func)
 

@@ -27,7 +27,7 @@ _unpack = HEADER.unpack_from
 _pack = HEADER.pack
 _LENGTH = struct.Struct("<I")
 _SHORT = struct.Struct("<H")
-_tuple: Any = tuple.__new__
+_tuple: Any = tuple.__new__  # makes a `Header` in less time than calling the class
 _ndarray = np.ndarray
 
 

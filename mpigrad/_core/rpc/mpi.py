@@ -408,7 +408,7 @@ class MPITransport(Transport):
         self._frame_tag = first_tag
         self._first_tag = first_tag + 1
         upper = comm.Get_attr(MPI.TAG_UB) or 32767
-        self._tags = upper - self._first_tag
+        self._tags = upper - self._first_tag  # tags of transfers are counted modulo this, since MPI limits them
         self._sends: deque[tuple[Any, int]] = deque()  # sends in flight: request and destination
         self._under_way: dict[int, int] = {}  # rank -> number of sends in flight
         self._queued: dict[int, deque[tuple[bytes, list[Any], int]]] = {}  # rank -> frames that wait; no empty deques

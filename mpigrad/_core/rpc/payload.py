@@ -332,7 +332,7 @@ def take(
             tensor = wrap(view_of(buffer, offset, shape, dtype, nbytes))
             if kind == TENSOR_GRAD:
                 tensor._requires = True
-            offset += (nbytes + 15) & -16
+            offset += (nbytes + 15) & -16  # inline arrays are padded to 16 bytes
             tensors.append(tensor)
             values.append(tensor)
             continue

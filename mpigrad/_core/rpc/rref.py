@@ -599,6 +599,13 @@ class RRef(Generic[T]):
 
         `timeout` is that of the call, in seconds, 0 for none; by default that of calls. The annotation is the value's
         type, because the proxy has the same methods.
+
+        >>> import mpigrad.distributed.rpc as rpc
+        >>> rpc.init_rpc("solo", rank=0, world_size=1)
+        >>> numbers = rpc.remote("solo", list, args=((1, 2, 2),))
+        >>> numbers.rpc_sync().count(2)
+        2
+        >>> rpc.shutdown()
         """
         return _proxy(self, "rpc_sync", timeout)
 

@@ -223,6 +223,11 @@ def send(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Tensor:
 
     Returns a token, a tensor without elements: `join` it with the loss, so that the backward pass receives the gradient
     of `tensor` from the other rank.
+
+        if rank == 0: token = F.send(hidden, dst=1) F.join(mpigrad.zeros(()), token).backward()    # this rank has no loss
+            of its own
+        else: hidden = F.recv(mpigrad.empty(8, 16), src=0) model(hidden).sum().backward()                 # sends the
+            gradient of hidden back
     """
     return isend(tensor, dst, group, tag).wait()
 

@@ -12,7 +12,7 @@ from mpigrad._array.device import cupy, current_stream, device, device_of, on_de
 from .pinned import FOR_RECEIVES, FOR_SENDS, PinnedPool
 from .transfers import PIECE_BITS, pieces
 
-_DEPTH = 2
+_DEPTH = 2  # pieces in flight: the GPU fills one pinned buffer while the other is copied out
 
 
 def _buffer(pool: PinnedPool, nbytes: int) -> tuple[Any, bool]:

@@ -336,7 +336,7 @@ def register(comm: Any, ranks: list[int], timeout: timedelta, desc: str) -> Proc
 
 def _tag_of(members: Sequence[int]) -> int:
     """Return a tag for creating a group: threads may create groups of different members at the same time."""
-    return hash(tuple(members)) % 30000
+    return hash(tuple(members)) % 30000  # MPI guarantees tags up to 32767; hashes of numbers are the same on all ranks
 
 
 def _shrink(shrinking: ProcessGroup, timeout: timedelta) -> ProcessGroup:

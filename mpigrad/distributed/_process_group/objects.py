@@ -42,6 +42,7 @@ def _lengths(found: ProcessGroup, mine: int) -> list[int]:
 
 def _exchange(found: ProcessGroup, sent: list[np.ndarray], lengths: list[int]) -> list[np.ndarray]:
     """Send the i-th array of bytes to rank i; returns the arrays from all ranks, of which the i-th has `lengths[i]` bytes."""
+    # all_to_all also for gather and scatter: pickles have different lengths, and those that are not needed have length 0
     parts = [wrap(np.empty(length, np.uint8)) for length in lengths]
     c.all_to_all(parts, [wrap(each) for each in sent], found)
     return [part._array for part in parts]

@@ -50,7 +50,7 @@ def irecv(
     anyone = src is None and group_src is None
     rank = _mpi.mpi().ANY_SOURCE if anyone else place_of(found, src, group_src, "src")
     buffer = incoming(tensor)
-    work = _start(
+    work = _start(  # `filled` is looked up when the message is complete: it needs `work`, which is made here
         "recv", found, lambda: found.comm.Irecv(as_bytes(buffer), rank, tag), lambda: filled(), buffer, True, [tensor]
     )
 
@@ -69,8 +69,11 @@ def irecv(
 def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
     """Send a tensor to the global rank `dst`, or the rank `group_dst` of the group; `tag` as for `isend`.
 
-    Returns when the tensor may be changed. A large one is sent only when the receiver is ready, so two ranks that send to each
-    other first and receive then may wait forever: use `isend` or `batch_isend_irecv`.
+    Returns when the tensor may be changed. A large one is sent only when the receiver is ready, so two ranks that send to
+    each other first and receive then may wait forever: use `isend` or `batch_isend_irecv`.
+
+        if dist.get_rank() == 0: dist.send(x, dst=1)
+        elif dist.get_rank() == 1: dist.recv(x, src=0)    # overwrites x
     """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is None:
@@ -131,7 +134,14 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Start several sends and receives, given as a list of `P2POp`; returns a list with the `Work` of each."""
+    """Start several sends and receives, given as a list of `P2POp`; returns a list with the `Work` of each.
+
+    All belong to one group. ValueError or IndexError for anything else than a list with at least one `P2POp`.
+
+        ops = [dist.P2POp(dist.isend, mine, right), dist.P2POp(dist.irecv, theirs, left)]
+        for work in dist.batch_isend_irecv(ops):
+            work.wait()
+    """
     if not isinstance(p2p_op_list, list) or not all(isinstance(each, P2POp) for each in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``mpigrad.distributed.P2POp``.")
     if not p2p_op_list:

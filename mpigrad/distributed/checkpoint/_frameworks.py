@@ -58,7 +58,7 @@ def needs_torch(thing: Any) -> bool:
 
 def _to_torch(value: Tensor) -> Any:
     torch, array = _torch(), value.detach().cpu()._array
-    if value.dtype is bfloat16:
+    if value.dtype is bfloat16:  # torch does not know NumPy's bfloat16, but its bits are the same
         return torch.from_numpy(array.view("i2")).view(torch.bfloat16)
     return torch.from_numpy(array)
 

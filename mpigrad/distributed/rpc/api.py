@@ -123,6 +123,7 @@ def rpc_sync(
         raise TypeError("function should be callable.")
     if type(func) is MethodType:
         check_call(func, args, kwargs)
+    # every call comes here: names and ranks are looked up without the checks of `find`, which raises the errors
     info = agent.by_name.get(to) if type(to) is str else agent.workers.get(to) if type(to) is int else None
     if info is None:
         info = agent.find(to)
@@ -232,7 +233,7 @@ def wait_for_worker(worker_name: str, timeout: float = UNSET_RPC_TIMEOUT) -> Wor
             raise TimeoutError(f"no worker called {worker_name!r} has joined within {seconds:g} s")
         if agent.progress.pool.stopping:
             raise RuntimeError(f"{agent.info} has shut down while it waited for {worker_name!r}")
-        block(Future(), time.monotonic() + 0.002)
+        block(Future(), time.monotonic() + 0.002)  # a pause in which threads of the pool receive messages
         guard.deliver()
     return agent.by_name[worker_name]
 
@@ -330,7 +331,7 @@ def _first_to_leave(agent: Agent, timeout: float) -> bool:
     Waits for that thread, `timeout` seconds at most (0: no limit), then raises a RuntimeError.
     """
     deadline = time.monotonic() + timeout if timeout else None
-    while _leaving.setdefault(id(agent), threading.get_ident()) != threading.get_ident():
+    while _leaving.setdefault(id(agent), threading.get_ident()) != threading.get_ident():  # atomic under the GIL
         if deadline is not None and time.monotonic() > deadline:
             raise RuntimeError(f"another thread has been shutting RPC down for {timeout} s")
         time.sleep(0.002)

@@ -56,7 +56,7 @@ class _Call:
         agent = current.get_agent()
         self.owners = [each for each in profiler.watching() if each.follows_calls]
         self.name = f"{kind}#{title_of(func)}({agent.info.name} -> {info.name})"
-        self.flow = agent.rank << 32 | next(_numbers)
+        self.flow = agent.rank << 32 | next(_numbers)  # unique over all workers
         self.node, self.other = agent.rank, info.id
         self.thread = threading.get_native_id()
         self.start = perf_counter_ns()

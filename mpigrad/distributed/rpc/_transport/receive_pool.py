@@ -45,7 +45,7 @@ class Block:
 
     @edge
     def __del__(self) -> None:
-        before = enter()
+        before = enter()  # a guarded section: an interrupt here would lose the memory
         if _kept[0] + self.size <= LIMIT:
             _kept[0] += self.size
             _free.setdefault(self.size, deque()).append(self.memory)

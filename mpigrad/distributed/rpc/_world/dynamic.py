@@ -130,7 +130,7 @@ class Membership:
         self._news, looks, longest = time.monotonic(), 0, 0.0
         while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news, looks, longest):
             began = time.monotonic()
-            block(Future(), began + 0.002)
+            block(Future(), began + 0.002)  # a pause in which threads of the pool receive the answers
             guard.deliver()
             looks, longest = looks + 1, max(longest, time.monotonic() - began)
         self._joining = False

@@ -70,7 +70,7 @@ def all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TI
             raise agent.gone_error(info.id)
     seconds = agent.rpc_timeout if timeout == UNSET_RPC_TIMEOUT else timeout
     gathers = _of(agent)
-    group = blake2b(",".join(names).encode(), digest_size=16).hexdigest()
+    group = blake2b(",".join(names).encode(), digest_size=16).hexdigest()  # short in messages, for any number of workers
     with gathers.lock:  # all workers count the gathers of a group, so equal numbers mean the same gather
         gathers.counts[group] += 1
         key = f"{gathers.counts[group]}:{group}"

@@ -58,7 +58,7 @@ class Heartbeat:
     def beat(self) -> None:
         """Do one step and schedule the next: send a heartbeat to the next worker, and check the previous one."""
         agent = self._agent
-        agent.after(self._step, self.beat)
+        agent.after(self._step, self.beat)  # first: an error below must not end the heartbeats
         ranks = sorted(agent.workers)
         if len(ranks) < 2 or agent.rank not in agent.workers:
             return

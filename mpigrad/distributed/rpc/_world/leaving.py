@@ -48,7 +48,7 @@ def stop(agent: Agent, clean: bool) -> None:
     """Stop the threads and the transport of an agent. `clean`: all workers have agreed that no message is in flight."""
     if agent.membership is not None:
         agent.membership.close()
-    elif not clean:
+    elif not clean:  # so that the calls of others to this worker fail now, and not at their timeouts
         for rank in {*agent.workers, *agent.gone}:
             if rank != agent.rank:
                 agent.notify(rank, MessageType.LEAVE)

@@ -119,7 +119,7 @@ def lose(agent: Agent, rank: int, incarnation: int, how: int, reporter: int, mil
         return
     agent.lost[rank] = loss
     logger.warning("%s: %s was lost: %s", agent.info, info, loss.why)
-    with agent.progress.queue.lock:
+    with agent.progress.queue.lock:  # transports are used under it only
         agent.transport.abandon(rank, how != BY_SILENCE)
         there = agent.transport.world_rank(rank)
     if how == BY_SILENCE and survive():

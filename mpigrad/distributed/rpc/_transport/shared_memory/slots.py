@@ -59,6 +59,7 @@ class OwnSlots:
         handle = os.memfd_create("mpigrad", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(handle, BYTES)
         self._memory = mmap.mmap(handle, BYTES)
+        # sealed: if the file shrank, a process that has mapped it would be killed (SIGBUS)
         fcntl.fcntl(handle, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
         self._memory[:TOKEN] = token = os.urandom(TOKEN)
         self.slots = Slots(self._memory)
