@@ -71,7 +71,9 @@ class FirstRanks:
         del _begun[MPI._handleof(self._parent), self._size, self._user]
         if not agreed:
             told = "rank 0 has the details" if self._rank else ", ".join(f"rank {rank}: {size}" for rank, size in sizes.items())
-            raise RuntimeError(f"rank {self._rank} was given world_size={self._size}, but other ranks another one ({told})")
+            raise RuntimeError(
+                f"rank {self._rank} was given world_size={self._size}, but other ranks were given another one ({told})"
+            )
         self.comm = self._parent.Create_group(self._parent.Get_group().Incl(range(self._size)), tag=self._user)
         return True
 

@@ -57,7 +57,7 @@ def _refuse_children() -> None:
     if is_child() and (forked or launched_rank() is not None):
         raise RuntimeError(
             f"this process was started by Python's multiprocessing inside a process that uses MPI (rank {launched_rank() or 0}) "
-            f"and is no rank itself, so it cannot use MPI. {how_to_start(None)}"
+            f"and is not a rank itself, so it cannot use MPI. {how_to_start(None)}"
         )
     _process = os.getpid()
 

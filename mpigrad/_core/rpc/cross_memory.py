@@ -21,7 +21,7 @@ class Array:
     address: int
 
     def __init__(self, array: Any, writable: bool = False) -> None:
-        raise NotImplementedError("only the compiled form copies between processes")
+        raise NotImplementedError("cross-memory attach needs the compiled module")
 
 
 class Slots:
@@ -31,7 +31,7 @@ class Slots:
     token: bytes
 
     def __init__(self, memory: Any) -> None:
-        raise NotImplementedError("only the compiled form copies between processes")
+        raise NotImplementedError("cross-memory attach needs the compiled module")
 
     def offer(self, place: int, number: int, size: int) -> None:
         """Sender: open the slot `place` for the transfer `number`, of an array of `size` bytes."""

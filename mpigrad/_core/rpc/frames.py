@@ -155,7 +155,7 @@ def length_at(text: bytes, place: int) -> int:
         raise ValueError(f"malformed message: a text of {len(text)} bytes has no length at {place}")
     (length,) = _LENGTH.unpack_from(text, place)
     if place + _LENGTH.size + length > len(text):
-        raise ValueError(f"malformed message: {length} bytes behind place {place} of a text of {len(text)}")
+        raise ValueError(f"malformed message: {length} bytes after position {place} of a text of {len(text)}")
     return length
 
 

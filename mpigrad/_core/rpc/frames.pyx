@@ -185,7 +185,7 @@ cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295:
         raise ValueError(f"malformed message: a text of {len(text)} bytes has no length at {place}")
     memcpy(&length, PyBytes_AS_STRING(text) + place, sizeof(length))
     if <Py_ssize_t>length > left:
-        raise ValueError(f"malformed message: {length} bytes behind place {place} of a text of {len(text)}")
+        raise ValueError(f"malformed message: {length} bytes after position {place} of a text of {len(text)}")
     return length
 
 

@@ -370,7 +370,7 @@ def _take_off(frame: bytearray) -> tuple[bytes, dict[int, Any]]:
         raise ValueError(f"malformed message: {offered} arrays offered in a frame of {length} bytes with {count} transfers")
     arrays = {offer.nth: offer for offer in map(Offer._make, _ARRAY.iter_unpack(frame[start:end]))}
     if len(arrays) < offered or any(nth >= count or not 0 < place < cross_memory.COUNT for nth, place, _, _ in arrays.values()):
-        raise ValueError(f"malformed message: {offered} offers that cannot be: {list(arrays.values())[:4]}")
+        raise ValueError(f"malformed message: {offered} invalid offers: {list(arrays.values())[:4]}")
     packed = bytes(frame[end : end + IDENTITY_SIZE])
     del frame[start:]
     frame[FLAGS_OFFSET] &= ~OFFERED

@@ -292,7 +292,7 @@ def _checked_dtype(name: str) -> Any:
     if name == "bfloat16":
         return dtype
     if dtype.kind not in _KINDS or dtype.subdtype is not None:
-        raise ValueError(f"malformed message: arrays of dtype {name!r} do not travel as bytes")
+        raise ValueError(f"malformed message: arrays of dtype {name!r} cannot be sent as bytes")
     return dtype
 
 
@@ -404,7 +404,7 @@ def _no_place(block: np.ndarray, target: device) -> Exception:
     error = getattr(block, "error", None)  # of a `FailedReceive`
     if error is not None:
         return RuntimeError(f"{block.nbytes} bytes could not be received on {target}: {error}")
-    return RuntimeError(f"an array for {target} came to a worker that uses no GPU: see its options devices, device_maps")
+    return RuntimeError(f"an array for {target} came to a worker that does not use it: see its options devices, device_maps")
 
 
 class ReceivedValues(list[Any]):
@@ -983,7 +983,7 @@ def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
             tables.add_guest(found)
             tables.tensors.append(found)  # type: ignore[arg-type]
         else:
-            raise TypeError(f"{type(array).__name__} is no tensor that a pickler can put into its table")
+            raise TypeError(f"a pickler returned a {type(array).__name__} as a tensor, which cannot be sent as one array")
     layout = b"".join(tables.layout)
     meta = b"".join((_U32.pack(len(layout)), layout, body))
     return _payload(RAW, b"".join(tables.data), meta, tables.followers(), tables.tensors)

@@ -51,7 +51,7 @@ def detect(seconds: float = SECONDS) -> Verdict:
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
         return Verdict(False, f"the trial was ended by {name}: this MPI does not know device pointers")
-    words = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+    words = done.stderr.strip().splitlines()[-1:] or ["without a message"]
     return Verdict(False, f"the trial failed with code {done.returncode}: {words[0]}")
 
 

@@ -92,7 +92,7 @@ def _ask(found: ProcessGroup, report: bytes, tag: int, what: str, seconds: float
             request.Cancel()
             request.Wait()
         return (
-            f"rank {found.ranks[found.rank()]} is about to run {what}, but rank {found.ranks[0]} of its group did not come to "
+            f"rank {found.ranks[found.rank()]} is about to run {what}, but rank {found.ranks[0]} of its group did not reach "
             f"it within {2 * seconds:.3g} s"
         )
     ended(sending, time.monotonic() + seconds)
@@ -103,7 +103,7 @@ def _missing(found: ProcessGroup, own: bytes, ranks: list[int], seconds: float) 
     """Return the verdict if these ranks of the group have sent no report."""
     names = ", ".join(str(found.ranks[rank]) for rank in ranks)
     return (
-        f"{own[_NUMBER.size :].decode()}: rank{'s' if len(ranks) > 1 else ''} {names} of the group {found.ranks} did not come to "
+        f"{own[_NUMBER.size :].decode()}: rank{'s' if len(ranks) > 1 else ''} {names} of the group {found.ranks} did not reach "
         f"it within {seconds:.3g} s. All members of a group must run its collectives, also those of backward passes"
     )
 

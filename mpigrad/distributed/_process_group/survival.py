@@ -46,7 +46,7 @@ class RankLostError(RuntimeError):
 
     def __str__(self) -> str:
         who = f"rank {self.ranks[0]} was" if len(self.ranks) == 1 else f"ranks {', '.join(map(str, self.ranks))} were"
-        return f"{self.what}: {who} lost from the group {self.members}; shrink() of the group gives the group of the survivors"
+        return f"{self.what}: {who} lost from the group {self.members}; shrink() of the group creates one of the survivors"
 
 
 class Watch:

@@ -93,7 +93,7 @@ def _find(name: str, version: int, file: Mapping[str, Any], timeout: float) -> l
             continue
         if found is not None:
             return found
-        problems.append(f"{keeper} has lost its memory since")
+        problems.append(f"{keeper} no longer has it")
     raise CheckpointError(f"version {version} of {name!r}: the share of {file['worker']} is lost ({'; '.join(problems)})")
 
 

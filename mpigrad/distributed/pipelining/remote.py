@@ -73,7 +73,7 @@ class Mail:
         with self._lock:
             self._arrived.pop(key, None)
         if not found.done():
-            raise RuntimeError(f"stage {key[2]} did not get micro-batch {key[3]} of its neighbour in time")
+            raise RuntimeError(f"stage {key[2]} did not get micro-batch {key[3]} from its neighbour in time")
         return found.value()  # type: ignore[no-any-return]
 
 

@@ -66,7 +66,7 @@ class WorkerGroup:
         ranks = [each.id for each in members]
         if len(set(ranks)) < len(ranks):
             twice = next(each for each in members if ranks.count(each.id) > 1)
-            raise ValueError(f"each worker may be in a group once, got {twice} more often")
+            raise ValueError(f"each worker may be in a group only once, {twice} is given more often")
         if shape is not None and (prod(shape.values()) != len(members) or min(shape.values(), default=1) < 1):
             raise ValueError(f"a mesh of shape {shape} has {prod(shape.values())} workers, got {len(members)}")
         if fan_out is not None and fan_out < 1:

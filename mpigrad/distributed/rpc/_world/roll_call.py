@@ -98,13 +98,13 @@ class RollCall:
 
     def _missing(self) -> str:
         if self.rank >= WITNESSES:
-            return f"other ranks of {self.size}; the first ranks say which"
+            return f"other ranks of {self.size}; the logs of the first ranks name them"
         missing = sorted(set(range(self.size)) - self.here)
         names = ", ".join(map(str, missing[:LONGEST_LIST])) + (", ..." if len(missing) > LONGEST_LIST else "")
         return (
-            f"rank{'s' * (len(missing) > 1)} {names} of {self.size}. Have they ended, or do they wait for something else? "
-            "Workers that come and go call init_rpc with dynamic=True; a world of the first n ranks gets world_size=n, one of "
-            "other ranks their communicator, MPIRpcBackendOptions(comm=...)"
+            f"rank{'s' * (len(missing) > 1)} {names} of {self.size}. Have they ended, or are they waiting for something else? "
+            "If workers join and leave, pass dynamic=True; for a world of the first n ranks pass world_size=n; for one of other "
+            "ranks pass their communicator, MPIRpcBackendOptions(comm=...)"
         )
 
     def _ended(self, request: Any) -> bool:
