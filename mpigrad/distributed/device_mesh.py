@@ -73,7 +73,7 @@ class DeviceMesh:
     def _dim(self, mesh_dim: int | str | None) -> int:
         if mesh_dim is None:
             if self.ndim != 1:
-                raise RuntimeError(f"a mesh of {self.ndim} dimensions has as many groups: give the dimension, of {self.mesh_dim_names}")
+                raise RuntimeError(f"a mesh of {self.ndim} dimensions has as many groups: name one of {self.mesh_dim_names}")
             return 0
         if isinstance(mesh_dim, str):
             if self.mesh_dim_names is None or mesh_dim not in self.mesh_dim_names:
