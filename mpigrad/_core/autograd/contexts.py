@@ -505,7 +505,7 @@ def _agent_starts(agent: Agent) -> None:
 
 
 def _agent_stopped(agent: Agent) -> None:
-    """Called when an RPC agent has stopped: drop all contexts of its worker."""
+    """Forget the current context of this thread: an agent has stopped, and its contexts are freed with it."""
     CURRENT.context = None
 
 

@@ -200,7 +200,7 @@ class Segment(Node):
 
 
 class Fan(Node):
-    """Passes the gradient of an output on to several segments."""
+    """A node that passes the gradient of one output on to several segments, unchanged."""
 
     __slots__ = ()
 

@@ -303,7 +303,10 @@ class OfferReceive:
         return True
 
     def _finish(self) -> bool:
-        """All chunks are claimed and no process writes any more: report the result in the slot."""
+        """Report in the slot how the transfer ended, as no process writes any more; returns whether the array is complete.
+
+        If the sender's memory could not be read, starts to receive the array from MPI.
+        """
         self._into = None
         self._sender.slots.say(self._place, self._number, REFUSED if self._refused else OVER)
         if self._refused:

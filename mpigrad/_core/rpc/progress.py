@@ -557,7 +557,10 @@ class Pool:
         return not self._lead.ticking
 
     def _relieve(self, now: float) -> None:
-        """Find a thread for queued work; beyond the limit if no function has returned for STALL seconds (I4)."""
+        """Find a thread for queued work.
+
+        If the limit is reached, start one beyond it when no function has returned for STALL seconds (I4).
+        """
         if self._finished != self._finished_before or self._stalled_since == 0.0:
             self._finished_before, self._stalled_since = self._finished, now
         if self._has_room():

@@ -277,7 +277,7 @@ class Table:
             return found
 
     def keep(self, owner: Owner) -> None:
-        """Keep a record alive until `unkeep`, as one child would."""
+        """Keep a record alive until `unkeep`: counted like a fork on this worker."""
         self.enqueue(self._count_child, owner, self.agent.rank)
 
     def unkeep(self, number: int) -> None:

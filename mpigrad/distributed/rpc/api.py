@@ -292,7 +292,7 @@ def _set_rpc_timeout(seconds: float) -> None:
 
 
 def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
-    """Stop RPC on this worker.
+    """Stop RPC on this worker, usually together with all others. Afterwards `init_rpc` may be called again.
 
     Args:
         graceful: if True, serve calls of other workers until all workers have called `shutdown` and no call is in flight. If
