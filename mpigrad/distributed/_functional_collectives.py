@@ -99,6 +99,7 @@ def all_to_all_single(
     )
 
 
+# Other names of the same functions in PyTorch: these are always differentiable here.
 all_gather_tensor = all_gather_single
 all_gather_single_autograd = all_gather_tensor_autograd = all_gather_single
 reduce_scatter_tensor = reduce_scatter_single

@@ -53,7 +53,7 @@ class DeviceMesh:
         for dim in range(array.ndim):
             index: list[Any] = list(self._coordinate)
             index[dim] = slice(None)
-            lines.append(new_group(array[tuple(index)].tolist(), sort_ranks=False))
+            lines.append(new_group(array[tuple(index)].tolist(), sort_ranks=False))  # in the order of the mesh
         return lines
 
     @property
@@ -73,7 +73,10 @@ class DeviceMesh:
     def _dim(self, mesh_dim: int | str | None) -> int:
         if mesh_dim is None:
             if self.ndim != 1:
-                raise RuntimeError(f"a mesh of {self.ndim} dimensions has as many groups: name one of {self.mesh_dim_names}")
+                raise RuntimeError(
+                    f"a mesh of {self.ndim} dimensions has a group for each: give the index or the name of a dimension, of "
+                    f"{self.mesh_dim_names or self.ndim}"
+                )
             return 0
         if isinstance(mesh_dim, str):
             if self.mesh_dim_names is None or mesh_dim not in self.mesh_dim_names:

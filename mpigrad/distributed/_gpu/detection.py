@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mpigrad._process.rank import without_launcher
 
-_MARK = "MPIGRAD-CUDA-AWARE "
+_MARK = "MPIGRAD-CUDA-AWARE "  # begins the line with the verdict, among what MPI prints
 SECONDS = 60.0
 # The child must not import modules from the current directory, and must import the same mpigrad as this process.
 _CHILD = """

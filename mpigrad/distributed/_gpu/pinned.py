@@ -43,7 +43,7 @@ class PinnedPool:
 
     def release(self, buffer: Any) -> None:
         """Return a buffer to the pool."""
-        self._free[buffer.nbytes].append(buffer)
+        self._free[buffer.nbytes].append(buffer)  # atomic, so without the lock
 
     def release_after(self, event: Any, buffer: Any) -> None:
         """Return a buffer to the pool when the GPU has passed an event; later calls of `acquire` check that."""

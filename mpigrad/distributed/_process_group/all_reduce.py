@@ -48,7 +48,7 @@ def _sum_sparse(tensor: Tensor, op: Any, found: ProcessGroup, async_op: bool) ->
     shapes = {tuple(part.shape) for part in parts}
     if len(shapes) > 1:
         raise RuntimeError(f"all_reduce got sparse tensors of different shapes: {sorted(shapes)}")
-    total = parts[0]
+    total = parts[0]  # added up in the order of ranks, so that all ranks have the same bits
     for part in parts[1:]:
         total = total + part
     tensor._array = total.coalesce()._array

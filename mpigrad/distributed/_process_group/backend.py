@@ -25,7 +25,7 @@ class Backend(str):
     def __new__(cls, name: str) -> Any:
         if not isinstance(name, str):
             raise ValueError(f"Backend constructor parameter must be string-ish: {name}")
-        return name.lower()
+        return name.lower()  # a plain string, as in PyTorch
 
 
 def is_backend_available(backend: str) -> bool:

@@ -295,6 +295,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
         return None
     check_list(tensor_list, found.size(), "tensor_list")
     check_tensor(tensor)
+    # the shapes of other ranks differ, but that of this rank fits: meant so, and no mistake that `same_shape` should report
     if any(each.shape != tensor.shape for each in tensor_list) and tensor_list[found.rank()].shape == tensor.shape:
         return _all_gather_uneven(tensor_list, tensor, found, async_op)
     same_shape(tensor_list, tensor, "all_gather")

@@ -203,7 +203,7 @@ def init_process_group(
         leave_mpi_unfinalised()  # MPI_Finalize may wait for a lost rank, without a timeout
     choose(getattr(pg_options, "device_transfers", None))
     bind_if_asked()
-    check_expected_size(most)
+    check_expected_size(most)  # a launcher of another MPI starts many jobs of one rank
     comm = _communicator(MPI.COMM_WORLD, size, seconds.total_seconds())
     GroupMember.WORLD = ProcessGroup(comm, list(range(comm.Get_size())), seconds, group_name or "0", "default_pg")
     _groups.append(GroupMember.WORLD)

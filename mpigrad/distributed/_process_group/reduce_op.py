@@ -27,7 +27,7 @@ class ReduceOp(enum.Enum):
     PREMUL_SUM = 8
 
 
-_OF_MPI = {ReduceOp.AVG: "SUM", ReduceOp.PRODUCT: "PROD"}
+_OF_MPI = {ReduceOp.AVG: "SUM", ReduceOp.PRODUCT: "PROD"}  # an average is divided after the sum
 _BITS = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 _UNORDERED = (ReduceOp.MIN, ReduceOp.MAX, *_BITS)
 _NAMES = {"?": "Bool", "b": "Char", "B": "Byte", "h": "Short", "i": "Int", "l": "Long", "q": "Long"}

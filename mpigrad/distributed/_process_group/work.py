@@ -75,7 +75,7 @@ class Work:
             except Exception as error:
                 self._done, self._error = True, error
             if self._done:
-                self._keep = self._request = None
+                self._keep = self._request = None  # MPI does not use the buffers any more
         return self._done
 
     def wait(self, timeout: Any = None) -> bool:

@@ -94,7 +94,7 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
         ]
         write_manifest(where, {"format": FORMAT, "directory": name, "files": files, "extra": extra})
     except BaseException:
-        if current(where) != name:
+        if current(where) != name:  # an interrupt may come when the manifest has been replaced, and the save is complete
             empty(where / name)
         raise
     remove_others(where, name)

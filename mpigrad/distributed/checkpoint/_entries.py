@@ -205,6 +205,7 @@ def states_for(shares: list[Share], saved: Saved, worker: str) -> list[tuple[Any
             state = _module_state(share, thing, saved)
         else:
             entry = _other_entry(share, saved, worker)
+            # a copy, as the object may take over what it loads, and other shares may load the same entry
             state, torch_tensors = copy.deepcopy(entry["state"]), entry.get("torch", False)
         made.append((thing, state, torch_tensors))
     return made

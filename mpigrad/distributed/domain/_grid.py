@@ -54,7 +54,7 @@ class ProcessGrid:
         self.shape: tuple[int, ...] = _completed(wanted, of.size())
         self.periodic: tuple[bool, ...] = tuple(map(bool, rings))
         with mpi_turn():
-            comm = of.comm.Create_cart(self.shape, self.periodic, reorder=False)
+            comm = of.comm.Create_cart(self.shape, self.periodic, reorder=False)  # `_coords_of` relies on the order
         self.group: ProcessGroup = register(comm, of.ranks, of.timeout, "grid")
         self.coords: tuple[int, ...] = self._coords_of(self.rank())
 

@@ -141,12 +141,13 @@ class _RemoteModule(Module):
         """Make this object refer to an existing module, given by an RRef; `on` and `device` say where it is."""
         mapped = bool(rpc._get_current_rpc_agent()._get_device_map(module_rref.owner()))
         self._take(on, device, mapped, interface is not None, (), module_rref)
-        if interface is not None:
+        if interface is not None:  # a subclass with the generated methods, which scripted code can call
             self.__class__ = type(type(self).__name__, (type(self),), {**scriptable(interface), "__module__": __name__})
 
     def _take(self, *attributes: Any) -> None:
         """Set the attributes that are sent when this object is pickled for RPC, and the two methods that depend on them."""
         self.__dict__.update(zip(_REMOTE_MODULE_PICKLED_ATTRIBUTES, attributes))
+        # unless a subclass of the user overrides `forward`
         if not self.is_scriptable and type(self).forward in (_RemoteModule.forward, RemoteModule.forward):
             given = self.module_rref, self.device, self.is_device_map_set
             self.__dict__["forward_async"] = _Forward("forward_async", rpc.rpc_async, *given)

@@ -77,7 +77,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             rank = sizes.index(min(sizes))
             self._shares[rank].append(each)
             sizes[rank] += each.numel()
-        self._own = {id(each) for each in self._shares[self.process_group.rank()]}
+        self._own = {id(each) for each in self._shares[self.process_group.rank()]}  # `in` would compare elements of tensors
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, a dict as for any optimizer.

@@ -48,7 +48,7 @@ class Mail:
         """Store the tensors that another stage has sent, and wake the thread that waits for them."""
         with self._lock:
             found = self._arrived.setdefault(key, Future()) if key[0] >= self._step else None
-        if found is not None and not found.done():
+        if found is not None and not found.done():  # done: `fail` has ended the wait for it
             found.set_result(tensors)
 
     def fail(self, step: int, error: str) -> None:

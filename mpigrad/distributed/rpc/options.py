@@ -61,7 +61,7 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         comm: Any = None,
         init_timeout: float = 300.0,
         device_transfers: str | None = None,
-        _transports: list[str] | None = None,
+        _transports: list[str] | None = None,  # this and the next: TensorPipe's, ignored
         _channels: list[str] | None = None,
     ) -> None:
         super().__init__(rpc_timeout, init_method)

@@ -56,7 +56,7 @@ class RRefProxy:
         known yet, the owner is asked, and the call starts when it has answered; this thread does not wait.
         """
         known, result = self.rref._get_type(timeout=self.rpc_timeout, blocking=False), Future()
-        if known.done() and known._state == 1 and hasattr(known.value(), name):
+        if known.done() and known._state == 1 and hasattr(known.value(), name):  # errors go the other way, into the future
             return self._send(known, name, arguments)
         interceptor, collected = extensions.interceptor, _collected()
         context = None if interceptor is None else interceptor.current.context

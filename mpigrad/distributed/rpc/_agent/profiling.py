@@ -267,6 +267,6 @@ activity_hooks.append(_activity)
 extensions.start_hooks.append(_started)
 extensions.shutdown_hooks.append(_stopped)
 extensions.register_handler(_REPORT, _handle_report)
-_activity(bool(profiler.active))
+_activity(bool(profiler.active))  # this module may be imported when a profiler is active already
 if current.current.agent is not None:
     _started(current.current.agent)

@@ -259,6 +259,7 @@ class WorkerGroup:
             check_call(func, args, kwargs)
         seconds = agent.rpc_timeout if timeout < 0 else timeout
         fan_out = self._fan_out or _measured_fan_out(agent, len(self), (*(args or ()), *(kwargs or {}).values()))
+        # calls time out earlier with each level of the tree, so that a head can still say which members did not answer
         margin = min(_LONGEST_MARGIN, _MARGIN * seconds, seconds / (2 * levels(len(self), fan_out)))
         task = Task(func, args, kwargs, reduce, references, fan_out, margin)
         return Collection(agent, self._ranks, task, finish), seconds

@@ -68,7 +68,7 @@ def unpack(number: int, owner: int, writer: int, fork: int) -> RRef:
         record = table.owners.get(number)
         if record is None:
             raise RuntimeError("the value of the RRef in this file has been freed")
-        made = make(table, record)
+        made = make(table, record)  # first: once the claim is served, the file does not keep the value any more
         agent.call(writer, _claim, (number, fork, None), None, seconds_of(agent, -1)).wait()
         return made
     agent.call(writer, _claim, (number, fork, agent.rank), None, seconds_of(agent, -1)).wait()

@@ -44,7 +44,7 @@ class Faults:
         self._num_fail_sends = num_fail_sends
         self._failed: dict[Any, int] = {}
         self._lock = threading.Lock()
-        self._late = threading.local()
+        self._late = threading.local()  # `sending`: this thread sends a delayed message, which must not be delayed again
 
     def stops(self, agent: Agent, message: Message) -> bool:
         """Return whether a message must not be sent now: it fails, or a timer will send it later."""

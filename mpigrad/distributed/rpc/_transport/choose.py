@@ -28,6 +28,7 @@ def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
     """
     MPI = mpi()
     surviving = survive() or heartbeat() > 0
+    # MPICH's ucx device between hosts: see mpi_probing.py for what hangs there
     probing = "ch4:ucx" in MPI.Get_library_version() and comm.Get_size() > 1 and on_several_hosts(MPI.COMM_WORLD.Get_size())
     if surviving:
         from .mpi_surviving import SurvivingProbedTransport, SurvivingTransport

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _PART = 240  # bytes per all-gather, which is limited to small records; longer profiles take several rounds
-_MARK = b"\0gpu"
+_MARK = b"\0gpu"  # after the name, which contains no zero byte
 _VERSION_MARK = b"\0wire"
 _VERSION = _VERSION_MARK + str(WIRE_VERSION).encode()
 

@@ -41,7 +41,7 @@ def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) 
     if world_size == 1 and comm.Get_size() != 1:
         comm = MPI.COMM_SELF  # world_size=1 in a larger job: this rank is a world by itself
     check_place(rank, world_size, comm)
-    check_expected_size(MPI.COMM_WORLD.Get_size())
+    check_expected_size(MPI.COMM_WORLD.Get_size())  # a launcher of another MPI starts many jobs of one rank
     _mpi.abort_on_uncaught()
     atexit.unregister(_leave_at_exit)  # register again as the last one: handlers run in reverse order
     atexit.register(_leave_at_exit)

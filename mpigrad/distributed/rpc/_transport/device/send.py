@@ -129,6 +129,6 @@ class DevicePacker:
 def _contiguous(array: Any, source: device) -> Any:
     if source is CPU:
         array = np.ascontiguousarray(array).reshape(array.shape)
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
+        return array.astype(array.dtype.newbyteorder("="), copy=False)  # arrays on GPUs have the native byte order
     with on_device(source):
         return cupy().ascontiguousarray(array).reshape(array.shape)
