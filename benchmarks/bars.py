@@ -19,11 +19,11 @@ LOSS_GAP = 1e-4
 
 @dataclass(frozen=True)
 class Bar:
-    """One goal for a measure of mpigrad: so many times faster than another library, at most so many times slower, at most so much
-    more, or an absolute limit.
+    """A goal for a measure of mpigrad: a ratio to another library, a difference from it, or an absolute limit.
 
-    ``against`` names the rival (None: the limit is a plain value); ``other`` its measure, when that is not the same.
-    ``more``: the limit is a difference.
+    ``against`` is the other library (None: `limit` is an absolute one), ``other`` its measure, if that has another name.
+    ``faster``: at least `limit` times as fast as the other; otherwise at most `limit` times as slow. ``more``: at most
+    `limit` more than the other.
     """
 
     title: str

@@ -28,14 +28,14 @@ def meet() -> None:
 
 
 def _told(number: int, count: int) -> tuple[int, int]:
-    """Rank 0's task and count, on all ranks."""
+    """Return the task and the count that rank 0 has named, on all ranks."""
     order = library.tensor([number, count])
     dist.broadcast(order, src=0)
     return int(order[0]), int(order[1])
 
 
 def _turn(task: Callable[[int], object], count: int) -> float:
-    """Run a task on this rank; the time per repetition of the slowest rank."""
+    """Run a task `count` times on this rank; returns the time per repetition of the slowest rank, in seconds."""
     dist.barrier()
     start = time.perf_counter()
     task(count)

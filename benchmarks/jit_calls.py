@@ -2,7 +2,7 @@
 alternately.
 
 Each function of ``programs/scripted.py`` is called in a loop of its own (`timeit` compiles one for each contestant, so that
-the interpreter sees the same function there every time). A round times both, who goes first alternates, and the ratio is the
+the interpreter sees the same function there every time). A round times both, in alternating order, and the ratio is the
 median of the rounds' ratios. ``--only WORD`` picks the rows whose name has a word; ``--markdown`` prints a table for documents.
 """
 

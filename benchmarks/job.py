@@ -77,7 +77,10 @@ class Job:
         return JobError(f"{self.label} {what}; the end of its standard error:\n{tail}")
 
     def ask(self, measure: str, seconds: float, deadline: float) -> dict[str, Any]:
-        """Make rank 0 run one measure; a job that does not answer in time is killed."""
+        """Make rank 0 run one measure for `seconds`, and return its answer.
+
+        A job that has not answered by the deadline is killed.
+        """
         self.thaw()
         self._order(measure, seconds)
         message = self._answer(deadline)

@@ -23,7 +23,7 @@ def answer(message: dict[str, Any]) -> None:
 
 
 def obey(program: Any, order: dict[str, Any]) -> None:
-    """Run one measure and answer with its sample, or with the traceback of an error."""
+    """Run the measure that `order` names, and answer with its sample, or with the traceback of its error."""
     try:
         sample = program.MEASURES[order["measure"]](float(order["seconds"]))
         answer({"measure": order["measure"], **sample.as_json()})

@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A run of the tests on ranks (`-m "mpi and ..."`) does not import the files that have none: each rank would."""
+    """In a run on ranks (`-m "mpi and ..."`), do not import test files without tests on ranks: every rank would import them."""
     if collection_path.suffix == ".py" and config.getoption("markexpr").startswith("mpi"):
         return True if "mark.mpi" not in collection_path.read_text() else None
     return None
@@ -53,7 +53,10 @@ def _seconds(item: pytest.Item) -> float:
 
 
 def _refuse_old_modules() -> None:
-    """What runs must be what the files of this checkout say; an installed package has its own, whose times say nothing."""
+    """Stop if a compiled module is older than its source in this checkout, as the tests would test old code.
+
+    Not for an installed package: times of its files say nothing.
+    """
     here = Path(_compiled.__file__).parents[1] == Path(__file__).parents[1]
     if here and _compiled.wanted() is not False and (old := _compiled.stale()):
         raise pytest.UsageError(f"{', '.join(old)} changed after compilation: `make compile`, or set MPIGRAD_COMPILED=0")

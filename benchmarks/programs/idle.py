@@ -23,7 +23,7 @@ def process_id() -> int:
 
 
 def pids() -> list[int]:
-    """The process ids of all ranks but 0."""
+    """Return the process ids of all ranks except rank 0."""
     return [rpc.rpc_sync(worker, process_id) for worker in WORKERS]
 
 

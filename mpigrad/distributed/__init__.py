@@ -1,4 +1,7 @@
-"""Distributed mpigrad: process groups, RPC and distributed autograd, on MPI. Importing it does not initialise MPI."""
+"""Distributed mpigrad: process groups, RPC and distributed autograd, on MPI. Importing it does not initialise MPI.
+
+Terms (rank, process group, collective, ...) are explained in docs/glossary.md.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Whether process groups can be used: whether mpi4py is installed.
+    """Return whether process groups can be used in this process, that is, whether mpi4py is installed.
 
     >>> is_available()
     True
@@ -97,7 +100,7 @@ def is_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Whether mpi4py is installed: MPI is the only backend.
+    """Return whether the MPI backend, the only one, can be used: the same as `is_available`.
 
     >>> is_mpi_available()
     True

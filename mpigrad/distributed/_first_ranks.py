@@ -15,7 +15,7 @@ _NO = 0  # the answer of rank 0 if the sizes differ
 
 
 def refuse(what: str, size: int, rank: int) -> None:
-    """Raise PyTorch's RuntimeError if a rank is not among the first `size`."""
+    """Raise PyTorch's RuntimeError if `rank` is not among the first `size`; `what` is the function that was called."""
     if rank >= size:
         raise RuntimeError(
             f"{what} was given world_size={size}, but this process is rank {rank} of MPI, so it cannot be among them: "
@@ -24,9 +24,9 @@ def refuse(what: str, size: int, rank: int) -> None:
 
 
 def meet_first(parent: Any, size: int, user: int) -> FirstRanks:
-    """Start a `FirstRanks`, or return the one that an interrupt or a deadline has ended early, to go on with it.
+    """Start a `FirstRanks`, or return one that an interrupt or a deadline has stopped, so that it can continue.
 
-    `user` is FOR_RPC or FOR_GROUPS.
+    `parent` and `size` are as in `FirstRanks`; `user` is FOR_RPC or FOR_GROUPS, whose messages have different tags.
     """
     key = mpi()._handleof(parent), size, user
     if key not in _begun:
@@ -35,9 +35,9 @@ def meet_first(parent: Any, size: int, user: int) -> FirstRanks:
 
 
 class FirstRanks:
-    """The meeting of the first `size` ranks of `parent`, as a request like MPI's.
+    """Creates a communicator of the first `size` ranks of the communicator `parent`; a request like MPI's.
 
-    `Test`, which is called in `mpi_turn`, makes progress and returns True when `comm`, the new communicator, exists.
+    `Test`, which is called inside `mpi_turn`, makes progress and returns True when `comm`, the new communicator, exists.
     """
 
     def __init__(self, parent: Any, size: int, user: int) -> None:
@@ -55,7 +55,7 @@ class FirstRanks:
                 self._requests.append(parent.Isend([self._own, MPI.BYTE], 0, self._tag))
 
     def Test(self, status: Any = None) -> bool:
-        """Make progress; RuntimeError if the ranks do not agree on their number."""
+        """Make progress; returns whether `comm` exists. RuntimeError if the ranks do not agree on their number."""
         MPI = mpi()
         if self.comm is not None:
             return True
@@ -71,7 +71,9 @@ class FirstRanks:
         del _begun[MPI._handleof(self._parent), self._size, self._user]
         if not agreed:
             told = "rank 0 has the details" if self._rank else ", ".join(f"rank {rank}: {size}" for rank, size in sizes.items())
-            raise RuntimeError(f"rank {self._rank} was given world_size={self._size}, but other ranks another one ({told})")
+            raise RuntimeError(
+                f"rank {self._rank} was given world_size={self._size}, but other ranks were given another one ({told})"
+            )
         self.comm = self._parent.Create_group(self._parent.Get_group().Incl(range(self._size)), tag=self._user)
         return True
 

@@ -1,8 +1,8 @@
-"""Collectives that return new tensors, as `torch.distributed._functional_collectives`. All are differentiable.
+"""Collectives that return new tensors instead of writing into their arguments. All are differentiable.
 
-`reduceOp` is the name of an operation ("sum", "avg", "max", "min", "product"). `group` is a group (None: the default group), its
-name, or the list of its ranks. `tag` is ignored. Ranks such as `src` are group ranks; those of `mpigrad.distributed.broadcast`
-are global ones.
+The functions have the names and arguments of `torch.distributed._functional_collectives`. `reduceOp` is the name of an operation
+("sum", "avg", "max", "min", "product"). `group` is a group (None: the default group), its name, or the list of its ranks. `tag`
+is ignored. Ranks such as `src` are group ranks, unlike those of `mpigrad.distributed.broadcast`, which are global ranks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMES = {each.name.lower(): each for each in ReduceOp}
 
 
 def _group_of(group: Any) -> ProcessGroup:
-    """The group for an argument: a group, its name, or the list of its ranks."""
+    """Return the group for the argument `group` (see above); ValueError if there is none."""
     if group is None or isinstance(group, ProcessGroup):
         return member_of(group)
     if isinstance(group, (str, list)):
@@ -41,22 +41,22 @@ def _op_of(name: str) -> ReduceOp:
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:
-    """Return the tensor: results are complete when a function returns."""
+    """Return the tensor unchanged: the result of a collective of this module is complete when the function returns."""
     return tensor
 
 
 def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor:
-    """Return the reduction of the tensors of all ranks on every rank."""
+    """Return, on every rank, a new tensor with the reduction of the tensors of all ranks."""
     return all_reduced(_op_of(reduceOp), _group_of(group), self)
 
 
 def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
-    """Return the tensor of rank `src` (a rank of the group) on every rank."""
+    """Return, on every rank, a new tensor with the values of the tensor of `src`, a rank of the group."""
     return BROADCAST(self, self.shape, root=src, group=_group_of(group))  # type: ignore[no-any-return]
 
 
 def all_gather_single(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
-    """Return the tensors of all ranks, concatenated along `gather_dim`."""
+    """Return, on every rank, the tensors of all ranks, concatenated along the dimension `gather_dim`. Their shapes are equal."""
     found = _group_of(group)
     rows = ALL_GATHER(self, (found.size(), *self.shape), group=found)
     if gather_dim or not self.ndim:
@@ -65,7 +65,10 @@ def all_gather_single(self: Tensor, gather_dim: int, group: Any, tag: str = "") 
 
 
 def reduce_scatter_single(self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = "") -> Tensor:
-    """Return this rank's piece, along `scatter_dim`, of the reduction of the tensors of all ranks."""
+    """Reduce the tensors of all ranks, cut the result along `scatter_dim` into equal pieces, and return this rank's piece.
+
+    AssertionError if the number of ranks does not divide that dimension.
+    """
     found = _group_of(group)
     if self.shape[scatter_dim] % found.size():
         raise AssertionError(
@@ -79,7 +82,11 @@ def reduce_scatter_single(self: Tensor, reduceOp: str, scatter_dim: int, group: 
 def all_to_all_single(
     self: Tensor, output_split_sizes: list[int] | None, input_split_sizes: list[int] | None, group: Any, tag: str = ""
 ) -> Tensor:
-    """Send pieces of a tensor, along its first dimension, to all ranks; returns the pieces from all ranks, concatenated."""
+    """Send pieces of a tensor, along its first dimension, to all ranks; returns the pieces from all ranks, concatenated.
+
+    `input_split_sizes` are the lengths of the pieces that this rank sends, by rank, `output_split_sizes` of those that it
+    receives; None, for both, means equal pieces.
+    """
     found = _group_of(group)
     if (output_split_sizes is None) != (input_split_sizes is None):
         raise AssertionError(
@@ -92,6 +99,7 @@ def all_to_all_single(
     )
 
 
+# Other names of the same functions in PyTorch: these are always differentiable here.
 all_gather_tensor = all_gather_single
 all_gather_single_autograd = all_gather_tensor_autograd = all_gather_single
 reduce_scatter_tensor = reduce_scatter_single

@@ -23,7 +23,7 @@ _current_turn: Any = None  # what `mpi_turn` returns; None before its first call
 
 
 def mpi() -> Any:
-    """The module `mpi4py.MPI`; its first import initialises MPI."""
+    """Return the module `mpi4py.MPI`, whose first import initialises MPI. RuntimeError or ImportError if MPI cannot be used."""
     if _process != os.getpid():
         _refuse_children()
     why = why_unusable()
@@ -33,6 +33,7 @@ def mpi() -> Any:
 
 
 def _imported() -> Any:
+    """Import mpi4py; ImportError with advice if that fails."""
     global _module
     try:
         from mpi4py import MPI
@@ -47,21 +48,22 @@ def _imported() -> Any:
 
 
 def _refuse_children() -> None:
-    """Raise a RuntimeError in a child that multiprocessing started inside a rank: it inherits the rank's environment or memory,
-    and MPI would crash or take it for that rank.
+    """Raise a RuntimeError in a child that multiprocessing started inside a rank.
+
+    It inherits the rank's environment or memory, so MPI would crash or take it for that rank.
     """
     global _process
     forked = _process != 0
     if is_child() and (forked or launched_rank() is not None):
         raise RuntimeError(
             f"this process was started by Python's multiprocessing inside a process that uses MPI (rank {launched_rank() or 0}) "
-            f"and is no rank itself, so it cannot use MPI. {how_to_start(None)}"
+            f"and is not a rank itself, so it cannot use MPI. {how_to_start(None)}"
         )
     _process = os.getpid()
 
 
 def available() -> bool:
-    """Whether mpi4py is installed, without importing MPI."""
+    """Return whether mpi4py is installed, without importing it."""
     from importlib.util import find_spec
 
     return find_spec("mpi4py") is not None
@@ -80,13 +82,17 @@ def check_thread_level() -> None:
 
 
 def turn_lock() -> Any:
-    """The lock of an RPC agent for its MPI calls: a new one with MPI_THREAD_MULTIPLE, otherwise the lock of the process."""
+    """Return the lock for MPI calls of an RPC agent: its own with MPI_THREAD_MULTIPLE, otherwise one that the process shares."""
     MPI = mpi()
     return Mutex() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else _turn
 
 
 def mpi_turn() -> Any:
-    """A context manager around MPI calls of this thread: nothing with MPI_THREAD_MULTIPLE, else the lock of the process."""
+    """Return the context manager in which a thread calls MPI.
+
+    It does nothing if MPI allows calls from several threads at a time (MPI_THREAD_MULTIPLE); otherwise it holds the lock
+    of the process.
+    """
     if _process == os.getpid() and _current_turn is not None and why_unusable() is None:
         return _current_turn
     return _found_turn()
@@ -100,7 +106,7 @@ def _found_turn() -> Any:
 
 
 def oversubscribed() -> bool:
-    """Whether this host has more ranks than cores: then waiting threads must yield at once."""
+    """Return whether this host has more ranks than cores; waiting threads must then give up their core at once."""
     for name in ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"):
         value = os.environ.get(name, "")
         if value.isdigit():
@@ -109,7 +115,7 @@ def oversubscribed() -> bool:
 
 
 def abort_on_uncaught() -> None:
-    """Make an uncaught exception abort the whole job after its traceback; the other ranks would wait forever otherwise."""
+    """Make an uncaught exception abort the whole job, after its traceback: the other ranks would wait forever otherwise."""
     global _abort_installed
     if _abort_installed:
         return
@@ -134,8 +140,11 @@ def abort_on_uncaught() -> None:
 
 
 def _program_runs(frame: FrameType | None) -> bool:
-    """Whether the program continues after this call of the hook. Python and libraries also call it to print errors that end
-    nothing; after an uncaught exception no module-level code is on the stack any more."""
+    """Return whether the program continues after this call of `sys.excepthook`; `frame` is that of the hook.
+
+    Python and libraries also call the hook to print errors that end nothing. After an uncaught exception no module-level
+    code is on the stack any more.
+    """
     if threading.current_thread() is not threading.main_thread():
         return True
     while frame is not None and frame.f_code.co_name != "<module>":
@@ -144,7 +153,7 @@ def _program_runs(frame: FrameType | None) -> bool:
 
 
 def failed_ranks(MPI: Any, comm: Any) -> list[int]:
-    """The ranks of a communicator whose processes have ended, as far as this process knows."""
+    """Return the ranks of a communicator whose processes have ended, as far as MPI knows."""
     failed = comm.Get_failed()
     try:
         if not failed.Get_size():

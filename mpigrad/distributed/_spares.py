@@ -37,7 +37,7 @@ _sent: list[Any] = []  # requests and their messages
 
 
 class Place(NamedTuple):
-    """The place that a spare takes."""
+    """The place that a spare takes, and what it knows of lost processes."""
 
     rank: int  # of the program
     incarnation: int  # how many processes were lost in this place
@@ -46,23 +46,27 @@ class Place(NamedTuple):
 
 
 def program_size(comm: Any) -> int:
-    """The number of ranks of a communicator, without spares if it is COMM_WORLD."""
+    """Return the number of ranks of a communicator that run the program: without spares, if it is COMM_WORLD."""
     return int(comm.Get_size()) - (spares() if comm == mpi().COMM_WORLD else 0)
 
 
 def tell_lost(process: int) -> None:
-    """Tell all spares that a process is lost, of which MPI may not tell them."""
+    """Tell all spares that `process` (a rank of MPI) is lost, as MPI may not tell them."""
     for spare in _all_spares():
         _send(spare, _LOST, process)
 
 
 def tell_over() -> None:
-    """Tell all spares that the process in place 0 has come to its end; waits a moment until they have read it."""
+    """Tell all spares that the process in place 0 has reached its end, so that they end too.
+
+    Waits until they have read it, END_SECONDS at most.
+    """
     MPI = mpi()
     if MPI.Is_finalized():
         return
     world, message = MPI.COMM_WORLD, _MESSAGE.pack(_OVER, 0, 0, 0)
     dead = failed_ranks(MPI, world)
+    # synchronous sends: complete when the spare has read the message
     left = [world.Issend([message, MPI.BYTE], spare, _tag(world)) for spare in _all_spares() if spare not in dead]
     limit = time.monotonic() + END_SECONDS
     while left and time.monotonic() < limit:
@@ -99,7 +103,7 @@ def _send(to: int, what: int, process: int, spare: int = 0, place: int = 0) -> N
 
 
 class Spare:
-    """One spare while it waits: who runs the program in which place, who waits, and which places are free."""
+    """One spare while it waits: which process runs in which place, which spares wait, which lost processes have no successor."""
 
     def __init__(self) -> None:
         self._world = mpi().COMM_WORLD
@@ -112,7 +116,7 @@ class Spare:
         self._over = False
 
     def wait(self) -> Place | None:
-        """Wait until this spare is needed; None if the job ends without it."""
+        """Wait until this spare is needed, and return the place that it takes; None if the job ends without it."""
         while not self._over:
             self._look()
             if self._missing and self._is_next():
@@ -153,7 +157,11 @@ class Spare:
             self._missing[process] = time.monotonic()
 
     def _is_next(self) -> bool:
-        """Whether it is this spare's turn. If earlier ones do not react, each later one waits longer."""
+        """Return whether this spare should act now.
+
+        The first of those that wait acts at once; each further one PATIENCE seconds later, in case the earlier ones do
+        not react.
+        """
         first = next(iter(self._missing.values()))
         return time.monotonic() - first >= PATIENCE * sorted(self._waiting).index(self._own)
 
@@ -165,7 +173,10 @@ class Spare:
 
 
 def wait_as_spare() -> bool:
-    """Wait as a spare; False if the job ends without it. Otherwise this process runs the program from now on."""
+    """Wait as a spare; returns True when this process has to run the program, False if the job ends without it.
+
+    Before it returns True, it sets RANK and the incarnation in the environment.
+    """
     place = Spare().wait()
     if place is None:
         return False

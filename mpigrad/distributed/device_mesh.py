@@ -1,4 +1,4 @@
-"""`DeviceMesh`: ranks arranged in several dimensions, with a process group along each, as `torch.distributed.device_mesh`."""
+"""`DeviceMesh`: ranks arranged in an array, with a process group along each of its dimensions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from ._process_group.groups import ProcessGroup, get_rank, new_group, world
 class DeviceMesh:
     """Ranks arranged in an array of any number of dimensions. All of them construct the mesh together.
 
-    `device_type` ("cpu" or "cuda") is only stored. `mesh` has the global ranks, as a tensor, an array or nested lists, and
-    `mesh_dim_names` has a name for each dimension.
+    Args:
+        device_type: "cpu" or "cuda"; only stored.
+        mesh: the global ranks, as a tensor, an array or nested lists; each rank once, or a RuntimeError is raised.
+        mesh_dim_names: a name for each dimension.
 
     >>> import mpigrad.distributed as dist
     >>> from mpigrad.distributed.device_mesh import init_device_mesh
@@ -44,14 +46,14 @@ class DeviceMesh:
         self._dim_groups: list[ProcessGroup] = self._lines(array) if _groups is None else _groups
 
     def _lines(self, array: np.ndarray) -> list[ProcessGroup]:
-        """The group of the ranks that differ from this one in one coordinate, for each dimension."""
+        """For each dimension, create the group of the ranks that differ from this one in that coordinate only."""
         if self._coordinate is None:  # `new_group` is called by members only
             return []
         lines = []
         for dim in range(array.ndim):
             index: list[Any] = list(self._coordinate)
             index[dim] = slice(None)
-            lines.append(new_group(array[tuple(index)].tolist(), sort_ranks=False))
+            lines.append(new_group(array[tuple(index)].tolist(), sort_ranks=False))  # in the order of the mesh
         return lines
 
     @property
@@ -65,13 +67,16 @@ class DeviceMesh:
         return tuple(self.mesh.shape)
 
     def size(self, mesh_dim: int | None = None) -> int:
-        """The number of ranks, in all or along one dimension."""
+        """Return the number of ranks: of all, or along one dimension, given by its index."""
         return prod(self.shape) if mesh_dim is None else self.shape[mesh_dim]
 
     def _dim(self, mesh_dim: int | str | None) -> int:
         if mesh_dim is None:
             if self.ndim != 1:
-                raise RuntimeError(f"a mesh of {self.ndim} dimensions has as many groups: say which, {self.mesh_dim_names}")
+                raise RuntimeError(
+                    f"a mesh of {self.ndim} dimensions has a group for each: give the index or the name of a dimension, of "
+                    f"{self.mesh_dim_names or self.ndim}"
+                )
             return 0
         if isinstance(mesh_dim, str):
             if self.mesh_dim_names is None or mesh_dim not in self.mesh_dim_names:
@@ -80,27 +85,30 @@ class DeviceMesh:
         return mesh_dim
 
     def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
-        """The process group of this rank along a dimension, given by its index or name; a mesh of one dimension needs neither."""
+        """Return the process group of this rank along a dimension, given by its index or name.
+
+        Without an argument the mesh must have one dimension; RuntimeError otherwise. KeyError for an unknown name.
+        """
         return self._dim_groups[self._dim(mesh_dim)]
 
     def get_all_groups(self) -> list[ProcessGroup]:
-        """The process groups of this rank, one for each dimension."""
+        """Return the process groups of this rank, one for each dimension."""
         return list(self._dim_groups)
 
     def get_rank(self) -> int:
-        """The global rank of this process."""
+        """Return the global rank of this process."""
         return get_rank()
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
-        """This process's index along a dimension, which is given as for `get_group`."""
+        """Return the index of this process along a dimension, which is given as for `get_group`."""
         return self.get_group(mesh_dim).rank()
 
     def get_coordinate(self) -> list[int] | None:
-        """The coordinates of this process; None if it is not in the mesh."""
+        """Return the indices of this process in the mesh, a list; None if it is not in the mesh."""
         return self._coordinate
 
     def __getitem__(self, name: str) -> DeviceMesh:
-        """The mesh of the ranks that differ from this one only along the dimension `name`."""
+        """Return the mesh of one dimension, `name`, with the ranks that differ from this one only along it."""
         dim = self._dim(name)
         group = self._dim_groups[dim]
         return DeviceMesh(self.device_type, group.ranks, mesh_dim_names=(name,), _groups=[group])
@@ -112,9 +120,10 @@ class DeviceMesh:
 def init_device_mesh(
     device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...] | None = None, backend_override: Any = None
 ) -> DeviceMesh:
-    """A mesh of all ranks of the default group, in their order; the last dimension varies fastest.
+    """Create a mesh of all ranks of the default group, in their order; the last dimension varies fastest.
 
-    `device_type` and `mesh_dim_names` are as for `DeviceMesh`; `backend_override` is ignored.
+    `mesh_shape` is the number of ranks along each dimension; RuntimeError if they are not as many as the group has. `device_type`
+    and `mesh_dim_names` are as for `DeviceMesh`; `backend_override` is ignored.
 
     >>> import mpigrad.distributed as dist
     >>> from mpigrad.distributed.device_mesh import init_device_mesh

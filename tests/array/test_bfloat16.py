@@ -111,7 +111,7 @@ def test_layouts_of_messages(shape: tuple[int, ...]) -> None:
     assert payload.sendable(array)
     ((_, kind, found, size),) = payload.parse(payload.describe(payload.TENSOR, array))
     assert kind == array.dtype and found == shape and size == array.nbytes
-    with pytest.raises(ValueError, match="do not travel as bytes"):
+    with pytest.raises(ValueError, match="cannot be sent as bytes"):
         payload._checked_dtype("V2")
 
 

@@ -1,1 +1,4 @@
-"""Attacks: what no program should do to RPC and some do. `make test-attack` runs them for minutes, the tests for seconds."""
+"""Attacks: stress tests that do to RPC what programs should not do.
+
+`make test-attack` runs them for minutes, the tests for seconds.
+"""

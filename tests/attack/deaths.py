@@ -46,14 +46,14 @@ PHASES = ("work", "work", "work", "shutdown")
 
 
 class Death:
-    """When, where and how one rank dies."""
+    """Which rank dies, when and how."""
 
     def __init__(self, rank: int, how: str, phase: str, seconds: float) -> None:
         self.rank, self.how, self.phase, self.seconds = rank, how, phase, seconds
 
 
 def plan(seed: int, size: int, stops: bool) -> list[Death]:
-    """The deaths of one job, the same on all ranks; some at almost the same time."""
+    """Return the deaths of one job, the same on all ranks; some are at almost the same time."""
     draw = random.Random(seed)
     ranks = draw.sample(range(size), size // 2 + (size > 4))
     deaths, moment = [], 0.3
@@ -167,7 +167,7 @@ class Survivor:
             assert dist_autograd.get_gradients(context_id)[x].tolist() == [6] * 4
 
     def check_runs(self) -> None:
-        """Every call that was answered has run once, where that can still be asked."""
+        """Check that every call that was answered has run once, on the workers that still live."""
         for to, tokens in self.sent.items():
             if to not in self.doomed and tokens:
                 assert set(rpc.rpc_sync(to, runs_of, args=(tokens,))) == {1}
@@ -220,7 +220,7 @@ def value_of(rref: Any) -> Any:
 
 
 def left_over(agent: Any) -> dict[str, Any]:
-    """What one survivor still has of operations that are over."""
+    """Return the objects of finished operations that a survivor still has; there should be none."""
     gc.collect()
     counts = agent.rrefs.debug_info()
     transport = agent.transport

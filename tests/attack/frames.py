@@ -1,8 +1,9 @@
-"""Broken frames: real ones with bytes changed, cut off or doubled, sent to all other ranks while calls and passes go on.
+"""Malformed frames: real frames with bytes changed, cut off or doubled, sent to all other ranks while calls and passes go on.
 
     mpiexec -n 2 python -m tests.attack.frames --frames 20000 --seconds 300
 
-A broken frame may be dropped or answered with an error. No rank may end or stand still, and calls and gradients stay right.
+A malformed frame may be dropped or answered with an error. No rank may end or hang, and calls and gradients must stay
+right.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def fail() -> None:
 
 
 def captured() -> list[bytes]:
-    """Frames of all kinds, from a world in memory."""
+    """Return frames of all kinds, recorded in a world in memory."""
     frames: list[bytes] = []
 
     def fate(src: int, dst: int, frame: bytes) -> float:
@@ -66,7 +67,7 @@ def captured() -> list[bytes]:
 
 
 def broken(frame: bytes, chance: random.Random) -> bytes:
-    """A frame with something wrong."""
+    """Return a copy of a frame that is damaged at random."""
     made = bytearray(frame)
     for _ in range(chance.choice((0, 1, 1, 2, 5, 20))):
         place = chance.randrange(HEADER_SIZE) if chance.random() < 0.5 else chance.randrange(len(made))
@@ -91,7 +92,7 @@ def memory() -> int:
 
 
 def attack(count: int, seconds: float, seed: int, others: list[int]) -> str:
-    """Rank 0: send broken frames, and look whether everything works, again and again."""
+    """Rank 0: send malformed frames, and check again and again that calls and passes work."""
     MPI, chance = mpi(), random.Random(seed)
     agent = rpc.api._get_current_rpc_agent()
     frames, before, began, sent = captured_frames, {rank: rpc.rpc_sync(rank, memory) for rank in others}, time.monotonic(), 0

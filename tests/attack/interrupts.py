@@ -32,7 +32,7 @@ LARGE = np.arange(150_000, dtype=np.float64)  # 1.2 MB
 
 
 class Attack:
-    """Interrupts for the time of one action, and what came of it."""
+    """Sends interrupts to this process while an action runs, and counts how the actions ended."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -47,7 +47,7 @@ class Attack:
             raise KeyboardInterrupt
 
     def _end(self) -> None:
-        """Wait until no signal is under way: one that came in a finaliser is sent again, and would find another handler."""
+        """Wait until no signal is pending: one that arrived in a finaliser is sent again, and would reach another handler."""
         signal.setitimer(signal.ITIMER_REAL, 0)
         while any(isinstance(each, threading.Timer) for each in threading.enumerate()):
             time.sleep(0.001)
@@ -94,7 +94,7 @@ class Calls(threading.Thread):
 
 
 class Nested:
-    """Its unpickling makes a call."""
+    """An object whose unpickling makes a call."""
 
     def __reduce__(self) -> Any:
         return _nested, ()
@@ -166,7 +166,7 @@ def backward_large(to: str) -> None:
 
 
 def handler_calls(to: str) -> None:
-    """A handler of another signal that makes a call itself, in the middle of this one."""
+    """Handle another signal by a call, in the middle of the call that it interrupts."""
     heard: list[int] = []
     before = signal.signal(signal.SIGUSR1, lambda number, frame: heard.append(rpc.rpc_sync(to, max, args=(7, 8))))
     try:
@@ -183,7 +183,7 @@ ACTIONS += (backward, backward, backward_large)
 
 
 def nothing_left() -> None:
-    """All that the interrupted actions began has ended."""
+    """Check that everything that the interrupted actions began has ended."""
     agent = rpc.api._get_current_rpc_agent()
     transport = agent.transport
     eventually(lambda: not agent.calls.pending)
@@ -211,7 +211,10 @@ def work(attack: Attack, others: list[str], actions: int) -> None:
 
 
 def one_life(attack: Attack, rank: int, size: int, everybody: bool, actions: int, meet: Any = None) -> None:
-    """From `init_rpc` to `shutdown`, interrupted in both; in a dynamic group if there is a function to `meet` the others."""
+    """Run from `init_rpc` to `shutdown`, with interrupts in both.
+
+    The world is dynamic if there is a function to `meet` the other ranks.
+    """
     def begin() -> None:
         if not rpc._is_current_rpc_agent_set():
             rpc.init_rpc(f"worker{rank}", rank=rank, world_size=None if meet else size)

@@ -64,7 +64,7 @@ class Unpicklable:
 
 
 class Poison:
-    """Can be sent, but not received."""
+    """An object that can be sent, but raises an error when it is received."""
 
     def __reduce__(self) -> Any:
         return fail, ("poison",)
@@ -116,7 +116,7 @@ def asynchronous(others: Others, chance: random.Random) -> None:
 
 
 def journey(others: Others, chance: random.Random) -> None:
-    """An RRef goes round in rings while its owner and its holders are busy."""
+    """Send an RRef around in rings while its owner and its holders are busy."""
     rref = rpc.remote(chance.choice(others), list, args=([1, 2, 3],))
     path = [chance.choice(others) for _ in range(chance.choice((1, 3, 6)))]
     key = str(chance.random())
@@ -126,7 +126,7 @@ def journey(others: Others, chance: random.Random) -> None:
 
 
 def recorded(others: Others, chance: random.Random) -> None:
-    """Gradients of a chain over workers are those of the same chain here."""
+    """Check that the gradients of a chain of calls over workers equal those of the same chain in this process."""
     path = [chance.choice(others) for _ in range(chance.choice((1, 2, 5)))]
     w, x = (mpigrad.tensor([0.3, -0.7], requires_grad=True) for _ in range(2))
     with dist_autograd.context() as context_id:
@@ -190,14 +190,14 @@ def timeouts(others: Others, chance: random.Random) -> None:
 
 
 def children(others: Others, chance: random.Random) -> None:
-    """Programs started in the middle of calls."""
+    """Start programs in the middle of calls."""
     fut = rpc.rpc_async(chance.choice(others), nap, args=(0.005,))
     assert subprocess.run(["true"], check=False).returncode == 0
     assert fut.wait() == 0.005
 
 
 def forks(others: Others, chance: random.Random) -> None:
-    """A forked child is told that it has no RPC, and its end changes nothing."""
+    """Fork children: each gets an error if it uses RPC, and its end changes nothing here."""
     fut = rpc.rpc_async(chance.choice(others), nap, args=(0.005,))
     child = os.fork()
     if not child:
@@ -221,7 +221,7 @@ PROCESSES = (children, forks)
 
 
 def expect(kind: type[BaseException], text: str, action: Callable[[], Any]) -> None:
-    """The action must fail, in this way."""
+    """Run an action that must fail with this type of error and this text."""
     try:
         action()
     except kind as error:
@@ -231,7 +231,7 @@ def expect(kind: type[BaseException], text: str, action: Callable[[], Any]) -> N
 
 
 class Storm:
-    """Threads that act at random for a time, and what went wrong."""
+    """Threads that perform random actions for a time, and the errors that they found."""
 
     def __init__(
         self, agent: Any, others: Others, actions: Sequence[Any], seed: int, seconds: float, tolerated: tuple[str, ...] = ()
@@ -289,7 +289,7 @@ def in_memory(seed: int, seconds: float, size: int = 4) -> Counter[str]:
 
 
 def static(rank: int, size: int, meet: Callable[[], Any], seed: int, seconds: float) -> Counter[str]:
-    """One world of all ranks. Rank by rank they leave the storm, and shut down while the others still act."""
+    """Run one static world. The ranks stop their actions one after the other, and shut down while the others still act."""
     names = [f"worker{each}" for each in range(size)]
     rpc.init_rpc(names[rank], rank=rank, world_size=size)
     chance = random.Random(seed + rank)
@@ -319,7 +319,10 @@ def _shut_down() -> None:
 
 
 def dynamic(rank: int, size: int, meet: Callable[[], Any], seed: int, seconds: float) -> Counter[str]:
-    """Ranks join and leave on their own for a time; calls to workers that leave fail, and say so."""
+    """Let ranks join and leave a dynamic world at random for a time.
+
+    Calls to workers that leave fail with an error that says so.
+    """
     count: Counter[str] = Counter()
     chance = random.Random(seed + rank)
     end = time.monotonic() + seconds

@@ -130,7 +130,7 @@ def binding_object(headers: Sequence[str]) -> Path:
 
 
 def build_binding(compiled: Path) -> None:
-    """The same, linked with our runtime in place of NVIDIA's."""
+    """Build CuPy's binding of the CUDA runtime, linked with our runtime in place of NVIDIA's."""
     needed = {symbol for symbol in symbols(compiled, "-u") if symbol.startswith("cuda")}
     rest = stubs("cuda", needed, NOT_SUPPORTED)
     result = SITE / "cupy_backends" / "cuda" / "api" / f"runtime{EXTENSION}"

@@ -1,6 +1,6 @@
-"""Says in one line what this machine lacks for the CPU-backed CUDA runtime; says nothing where all is there.
+"""Print in one line what this machine lacks for the CPU-backed CUDA runtime; nothing if it lacks nothing.
 
-    python tests/cpucuda/needs.py
+python tests/cpucuda/needs.py
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TOOLS = ("g++", "gcc", "nm")
 
 
 def lacking() -> list[str]:
-    """What is missing."""
+    """Return the names of what is missing."""
     found = [f"no {tool}" for tool in TOOLS if shutil.which(tool) is None]
     headers = Path(sysconfig.get_paths()["include"])
     if not (headers / "Python.h").exists():

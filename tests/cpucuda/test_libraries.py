@@ -1,4 +1,4 @@
-"""The stand-ins of cuBLAS, cuSOLVER, cuFFT and Thrust give what NumPy gives."""
+"""The stand-ins of cuBLAS, cuSOLVER, cuFFT and Thrust return what NumPy returns."""
 
 from __future__ import annotations
 

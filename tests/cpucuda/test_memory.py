@@ -1,4 +1,4 @@
-"""Device memory is out of reach for the host and for other devices; both are told so."""
+"""Access to device memory from the host or from another device raises an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work is queued and runs when something demands it: a missing synchronisation is seen every time."""
+"""Work is queued, and runs only when something synchronises: a missing synchronisation shows every time."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_who_comes_late_finds_the_others_where_they_were(world) -> None:
 @pytest.mark.mpi(min_size=4)
 def test_ranks_that_do_not_agree_are_told(world) -> None:
     if world.rank < 2:
-        with pytest.raises(RuntimeError, match=f"was given world_size={2 + world.rank}, but other ranks another one"):
+        with pytest.raises(RuntimeError, match=f"was given world_size={2 + world.rank}, but other ranks were given another one"):
             dist.init_process_group(world_size=2 + world.rank)
     assert nothing_is_left()
 

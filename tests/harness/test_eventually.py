@@ -1,4 +1,4 @@
-"""`eventually` waits as long as it must, gives what it waited for, and fails when that does not come."""
+"""`eventually` waits until its condition holds, returns what the condition returned, and fails after its deadline."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_errors_of_the_condition_are_not_waited_out() -> None:
 
 
 def test_the_last_look_is_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine the first look may take longer than the whole deadline; the second decides."""
+    """On a busy machine the first check may take longer than the whole deadline; then a second check decides."""
     moments, looks = iter([0.0, 0.1, 100.0]), iter([False, True])
     clock = SimpleNamespace(monotonic=lambda: next(moments), sleep=lambda seconds: None)
     monkeypatch.setattr("tests.support.eventually.time", clock)

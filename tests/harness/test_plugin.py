@@ -1,4 +1,4 @@
-"""The pytest plugin for users, on a small suite of theirs."""
+"""The pytest plugin for users of mpigrad, tried on a small test suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tools/stages.py: what it says at the end, and its code."""
+"""tools/stages.py: the summary at its end, and its exit code."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""How the costs of the real protocols grow with the number of workers: not at all for each worker, logarithmically on the
-critical path.
+"""How the costs of the real protocols grow with the number of workers.
+
+The costs of each worker must not grow; the critical path may grow logarithmically.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ def test_the_critical_path_is_logarithmic(phases: dict[int, dict[str, dict[str, 
 
 
 def test_calls_from_one_worker_are_not(phases: dict[int, dict[str, dict[str, float]]]) -> None:
-    """The test above can fail: this program is linear, and measured as such."""
+    """A check of the test above: a program with linear costs is measured as linear, so that test can fail."""
     for size in SIZES:
         assert phases[size]["calls from one worker to each"]["sequential"] >= size
 
 
 def test_memory_for_each_worker() -> None:
-    """An agent, its call table, its RRefs and contexts: a few kilobytes, and nothing that a phase leaves behind."""
+    """An agent with its call table, RRefs and contexts takes a few kilobytes, and a phase leaves nothing behind."""
     tracemalloc.start()
     try:
         phases = {each["name"]: each for each in simulate(64, memory=True)}

@@ -1,4 +1,4 @@
-"""One expression evaluated by PyTorch and by mpigrad, and everything that users can see of the results compared."""
+"""Evaluates one expression with PyTorch and with mpigrad, and compares everything that users can see of the results."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def flat(value: Any) -> list[Any]:
 
 
 def spelled(text: str) -> str:
-    """A PyTorch message as mpigrad says it, first line only."""
+    """Return the first line of a message of PyTorch as mpigrad spells it."""
     return text.split("\n")[0].replace("torch.", "mpigrad.")
 
 
 def look(value: Any) -> Any:
-    """What can be compared of one result without looking at gradients."""
+    """Return what can be compared of one result, without its gradients."""
     if not hasattr(value, "grad_fn"):
         return value
     node = None if value.grad_fn is None else value.grad_fn.name()

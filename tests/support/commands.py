@@ -1,4 +1,4 @@
-"""Python in processes of its own, with an environment that no launcher has touched."""
+"""Runs Python in separate processes, in an environment without the variables of a launcher."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ CHOSEN = "OMPI_MCA_btl"  # by tools/make/test.mk for all tests; launchers set ot
 
 
 def clean_environment() -> dict[str, str]:
-    """This environment without what a launcher has put into it."""
+    """Return the environment of this process without the variables that a launcher has set."""
     prefixes = ("OMPI_", "PMI", "PRTE_", "SLURM_", "PBS_", "MPIGRAD_")
     kept = {name: value for name, value in os.environ.items() if name == CHOSEN or not name.startswith(prefixes)}
     return {**kept, "PYTHONPATH": str(ROOT)}
 
 
 def set_signals(ignored: tuple[signal.Signals, ...] = ()) -> None:
-    """Ignore these signals and no others, for `preexec_fn`: a shell has what it starts in the background ignore some."""
+    """Ignore these signals and no others; for `preexec_fn`.
+
+    A shell makes the processes that it starts in the background ignore some signals.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
 

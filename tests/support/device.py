@@ -21,7 +21,7 @@ def add_option(parser: pytest.Parser) -> None:
 
 
 def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On another device, tests that are about NumPy's arrays or the CPU are not for this run."""
+    """On another device, leave out the tests that are about NumPy arrays or the CPU."""
     if config.getoption("--device") != "cpu":
         left = [item for item in items if item.get_closest_marker("host")]
         items[:] = [item for item in items if not item.get_closest_marker("host")]
@@ -29,12 +29,12 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def patience(name: str) -> float:
-    """How much longer a test may take on a device: kernels are compiled when they are first used."""
+    """Return by how much a test may take longer on a device, where kernels are compiled on first use."""
     return 1 if name == "cpu" else 8
 
 
 def use(name: str) -> None:
-    """Make tensors on a device unless a test says where, and let NumPy read them from there as it does on the CPU."""
+    """Make `name` the default device of tensors, and let NumPy read tensors there as it does those on the CPU."""
     if name == "cpu":
         return
     import mpigrad
@@ -56,7 +56,7 @@ def use(name: str) -> None:
 
 
 def rpc_arguments(world: World, given: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
-    """Further arguments for init_rpc: options as given, with maps."""
+    """Return further arguments for `init_rpc`: the given options, with device maps."""
     import mpigrad.distributed.rpc as rpc
 
     if not given and _device_of_tests() == "cpu":
@@ -65,7 +65,7 @@ def rpc_arguments(world: World, given: Mapping[str, Any] = NOTHING) -> dict[str,
 
 
 def with_maps(options: Any, world: World) -> Any:
-    """Options of RPC; on a GPU, every tensor arrives on the device of the same number."""
+    """Return options of RPC in which, on a GPU, every tensor arrives on the device with the same index."""
     pairs = same_device()
     if pairs:
         for rank in range(world.world_size):
@@ -74,7 +74,7 @@ def with_maps(options: Any, world: World) -> Any:
 
 
 def same_device() -> dict[int, int]:
-    """A device map from every GPU to the one of the same number; empty when the tests run on the CPU."""
+    """Return a device map from every GPU to the one with the same index; empty when the tests run on the CPU."""
     import mpigrad
 
     return {} if _device_of_tests() == "cpu" else {index: index for index in range(mpigrad.cuda.device_count())}

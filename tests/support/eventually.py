@@ -1,4 +1,4 @@
-"""Waiting for what other threads and ranks do: with a deadline, and an error that says what did not happen."""
+"""`eventually`: waits for a condition on other threads or ranks, with a deadline and an error that says what did not happen."""
 
 from __future__ import annotations
 

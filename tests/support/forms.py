@@ -1,4 +1,4 @@
-"""Both forms of a module that has one for the compiler alone: the one that runs, and its plain Python."""
+"""Gives tests both forms of a module that has a separate one for the compiler: the one in use, and plain Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import mpigrad
 
 
 def plain_form(name: str) -> ModuleType:
-    """The plain Python of a module of mpigrad ("_core.rpc.frames"), beside the one that runs."""
+    """Import the plain Python form of a module of mpigrad, such as "_core.rpc.frames", beside the one in use."""
     file = Path(mpigrad.__file__).parent / (name.replace(".", "/") + ".py")
     spec = importlib.util.spec_from_file_location(f"mpigrad.{name}_as_plain_python", file)
     assert spec is not None and spec.loader is not None

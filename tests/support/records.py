@@ -1,4 +1,4 @@
-"""Records of `mpigrad.save`, taken apart and put together: for tests that write files no `save` would write."""
+"""Takes files of `mpigrad.save` apart and puts them together, for tests with files that `save` would not write."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zlib
 
 
 def seal(skeleton: bytes, blocks: list[bytes], version: int = 2) -> bytes:
-    """A record with these parts, and checksums that fit."""
+    """Return a record with these parts, and checksums that fit."""
     made = b"MPIGRAD" + struct.pack(f"<BQQ{len(blocks)}Q", version, len(skeleton), len(blocks), *map(len, blocks))
     if version > 1:
         made += struct.pack(f"<{len(blocks) + 1}I", *map(zlib.crc32, (*blocks, skeleton)))

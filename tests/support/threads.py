@@ -1,4 +1,4 @@
-"""The leak check: a test must end the threads that it began."""
+"""The leak check: a test must end the threads that it started."""
 
 from __future__ import annotations
 

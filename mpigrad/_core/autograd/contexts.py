@@ -60,8 +60,10 @@ _ROOTS = 64  # sets of roots whose graphs a context caches
 class DistAutogradContext:
     """The part of one context on this worker: recorded messages and gradients. Methods with a leading underscore are PyTorch's.
 
-    Invariants: `sends` and `recvs` only grow; `gradients` is changed under `lock`; nothing new starts in a `released` context,
-    and it is freed when no pass uses it any more.
+    Users get its number from `with context() as context_id`, not this object.
+
+    Invariants: `sends` and `recvs` only grow; `gradients` is changed under `lock`; nothing new starts in a `released`
+    context, and it is freed when no pass uses it any more.
     """
 
     __slots__ = (
@@ -111,7 +113,7 @@ class DistAutogradContext:
         return set(self.known_workers)
 
     def retrieve_send_function(self, message_id: int) -> SendRpcBackward:
-        """The send function (`SendRpcBackward`) of the message with this autograd message id; RuntimeError if there is none."""
+        """Return the send function of the message with this autograd message id; RuntimeError if there is none."""
         found = self.sends.get(message_id)
         if found is None:
             raise RuntimeError(
@@ -121,7 +123,7 @@ class DistAutogradContext:
 
     # -- the graph -------------------------------------------------------------------------------------------------
     def source_of_roots(self, edges: list[Edge]) -> Source:
-        """The source of a pass's roots; cached, since the graph below never changes."""
+        """Return the source for the roots of a pass, given by their edges; cached, since the graph below never changes."""
         key = tuple(edges)
         found = self.roots.get(key)
         if found is None:
@@ -132,7 +134,7 @@ class DistAutogradContext:
         return found
 
     def joined_parts(self, pass_id: int | None = None) -> list[JoinedPart]:
-        """The joined parts of one pass (or of all) that wait for gradients on this worker."""
+        """Return the joined parts of one pass, or of all passes, that wait for gradients on this worker."""
         self.lock.acquire()
         try:
             if not self.joined:  # the usual case, at each release
@@ -143,7 +145,7 @@ class DistAutogradContext:
             self.lock.release()
 
     def check_whole(self) -> None:
-        """Raise a RuntimeError if a part of the graph is known to be missing: gradients would be wrong without notice."""
+        """Raise a RuntimeError if calls in this context were not recorded on other workers: its gradients would be wrong."""
         if self.missing is not None:
             raise RuntimeError(
                 f"calls in autograd context {self.context_id} were not recorded on the workers with ids {sorted(self.missing)}, "
@@ -152,8 +154,11 @@ class DistAutogradContext:
 
     # -- gradients -------------------------------------------------------------------------------------------------
     def accumulate(self, variable: Tensor, grad: Any, F: Any, owned: bool = False) -> None:
-        """Add a gradient of a leaf to the context, never to `.grad`. `owned`: there is no other reference, so it may be kept
-        without a copy."""
+        """Add a gradient of the leaf `variable` to the context, never to `.grad`.
+
+        `F` is the namespace of the pass (RAW: `grad` is an array). `owned`: there is no other reference to the gradient,
+        so it may be kept without a copy.
+        """
         before = enter()
         self.lock.acquire()
         try:
@@ -172,7 +177,7 @@ class DistAutogradContext:
             leave(before)
 
     def accumulate_guest(self, leaf: GuestLeaf, grad: Any, create: bool) -> None:
-        """`accumulate` for a leaf of another framework."""
+        """As `accumulate`, for a leaf of another framework. `create`: the gradient is recorded (`create_graph`)."""
         adapter, variable = leaf.adapter, leaf.variable
         grad = adapter.leaf_gradient(grad, variable, create)
         before = enter()
@@ -187,7 +192,7 @@ class DistAutogradContext:
             leave(before)
 
     def _add_in_order(self, variable: Tensor, grad: Any, F: Any) -> None:
-        """`accumulate` with a sum whose bits do not depend on the order of arrival."""
+        """Add a gradient of a leaf so that the bits of the sum do not depend on the order in which gradients arrive."""
         if self.terms is None:
             self.terms = {}
         terms = self.terms.setdefault(variable, [])
@@ -195,7 +200,10 @@ class DistAutogradContext:
         self.gradients[variable] = total if F is not RAW else wrap(keep(total, variable, False))
 
     def _add_guest_in_order(self, leaf: GuestLeaf, grad: Any, create: bool) -> None:
-        """`_add_in_order` for a leaf of another framework. Users may change what they get, so it is never one of the terms."""
+        """As `_add_in_order`, for a leaf of another framework.
+
+        Users may change the tensor that they get, so that tensor is never one of the terms.
+        """
         adapter, variable = leaf.adapter, leaf.variable
         if self.terms is None:
             self.terms = {}
@@ -209,18 +217,22 @@ class DistAutogradContext:
             self.gradients[variable] = adapter.accumulate(None, total, variable, create)
 
     def note_origins(self, message_id: int, places: list[device]) -> None:
-        """Remember the sender's devices of a message's tensors, to which their gradients return."""
+        """Remember which devices of the sender a message's tensors have left: their gradients return there."""
         with self.lock:
             self.origins = {**(self.origins or {}), message_id: places}
 
     def give_gradients(self) -> dict[Tensor, Tensor]:
-        """A copy of the accumulated gradients, by leaf."""
+        """Return a copy of the dict of accumulated gradients, by leaf."""
         with self.lock:
             return dict(self.gradients)
 
 
 class Sink:
-    """Receives the gradients of nodes without edges; the engine calls `sink(node, grad, owned)`."""
+    """Receives the gradients of leaves and recv functions in a pass: the engine calls `sink(node, grad, owned)`.
+
+    `F` is the namespace of the pass. `discard`: leaves accumulate nothing, as for `grad`. Afterwards `outgoing` has the
+    gradients for other workers, by rank.
+    """
 
     __slots__ = ("F", "context", "discard", "outgoing")
 
@@ -247,6 +259,7 @@ class Sink:
             node.run(self.F, grad)
 
     def _leave(self, node: RecvRpcBackward, grad: Any) -> None:
+        """Add the gradient of a recv function to those that go to the worker that sent the tensors."""
         if TRACING.on and grad is not None:
             run_traced(node, self.F, grad)
         leaving = MessageGradients(node.message_id, node.complete(grad, self.F))
@@ -287,23 +300,26 @@ _REMEMBERED = 1 << 12  # released ids above the floor per worker; no message is 
 
 
 def first_id(worker_id: int) -> int:
-    """The first id of contexts and messages of a worker: its number in the bits from 48 on, as in PyTorch, or, from worker 16,384
-    on, in those from 38 on, with bit 62 set."""
+    """Return the first id of contexts and messages of a worker.
+
+    The worker's number is in the bits from 48 on, as in PyTorch; from worker 16,384 on, in those from 38 on, with bit 62
+    set.
+    """
     return worker_id << _FEW_BITS if worker_id < _FEW else _MANY | worker_id << _MANY_BITS
 
 
 def last_id(worker_id: int) -> int:
-    """The last id of contexts and messages of a worker."""
+    """Return the last id of contexts and messages of a worker."""
     return first_id(worker_id) | ((1 << (_FEW_BITS if worker_id < _FEW else _MANY_BITS)) - 1)
 
 
 def maker_of(number: int) -> int:
-    """The worker that made the id of a context or message."""
+    """Return the id of the worker that made the id of a context or message."""
     return (number ^ _MANY) >> _MANY_BITS if number & _MANY else number >> _FEW_BITS
 
 
 class _Current(threading.local):
-    """The current context of this thread."""
+    """The current context of this thread: the one in which its calls are recorded."""
 
     context: DistAutogradContext | None = None
 
@@ -312,7 +328,7 @@ CURRENT = _Current()
 
 
 class Container:
-    """All contexts of one worker."""
+    """All contexts of one worker, and what it remembers of released ones."""
 
     def __init__(self, worker_id: int) -> None:
         if not 0 <= worker_id < MAX_WORKERS:
@@ -326,10 +342,10 @@ class Container:
         self._released: dict[int, dict[int, None]] = {}  # worker id -> released context ids above its floor, in order of release
         self._message_ids = itertools.count(start)
         self.max_id = last_id(worker_id)
-        self.new_message_id = self._message_ids.__next__
+        self.new_message_id = self._message_ids.__next__  # atomic under the GIL, so without the lock
 
     def new_context(self) -> DistAutogradContext:
-        """Create a context and make it the current one of this thread."""
+        """Create a context and make it the current one of this thread; RuntimeError if the thread has one already."""
         if CURRENT.context is not None:
             raise RuntimeError(f"Already have an autograd context id for this thread: {CURRENT.context.context_id}")
         self._lock.acquire()
@@ -345,7 +361,7 @@ class Container:
         return made
 
     def get_or_create(self, context_id: int) -> DistAutogradContext | None:
-        """The context that a message names; created for the first message, None if it has been released."""
+        """Return the context that a message names; creates it for the first message. None if it has been released."""
         found = self.contexts.get(context_id)
         if found is not None:  # the usual case needs no lock
             return found
@@ -358,7 +374,7 @@ class Container:
             self._lock.release()
 
     def retrieve(self, context_id: int) -> DistAutogradContext:
-        """The context with this id; PyTorch's error if there is none."""
+        """Return the context with this id; PyTorch's RuntimeError, or TypeError, if there is none."""
         found = self.contexts.get(context_id)
         if found is None:
             if not hasattr(context_id, "__index__"):
@@ -369,7 +385,7 @@ class Container:
         return found
 
     def drop(self, context_id: int, floor: int = 0) -> DistAutogradContext | None:
-        """Remove a context for good, and record the `floor` of the worker that created it.
+        """Remove a context for good, and note the `floor` of the worker that created it (see the module).
 
         Returns the context; None if this worker did not have it.
         """
@@ -390,17 +406,17 @@ class Container:
         return found
 
     def made_by(self, worker_id: int) -> list[int]:
-        """The ids of contexts on this worker that another worker created."""
+        """Return the ids of the contexts on this worker that the worker `worker_id` created."""
         return [context_id for context_id in list(self.contexts) if maker_of(context_id) == worker_id]
 
     def forget_maker(self, worker_id: int) -> None:
-        """Drop the floor of a lost worker: a new incarnation numbers its contexts from the start."""
+        """Forget the floor of a lost worker: its next incarnation numbers contexts from the start."""
         with self._lock:
             self._floors.pop(worker_id, None)
             self._released.pop(worker_id, None)
 
     def floor_of(self, context_id: int) -> int:
-        """The known floor of the worker that created a context."""
+        """Return the floor, as far as known, of the worker that created a context."""
         return self._floors.get(maker_of(context_id), 0)
 
     def _was_released(self, context_id: int) -> bool:
@@ -416,7 +432,7 @@ class Container:
         self._floors[self.worker_id] = floor
 
     def _note(self, maker: int, context_id: int, floor: int) -> None:
-        """Record the release of another worker's context, and drop ids below the new floor."""
+        """Note the release of another worker's context and its floor, and forget released ids below the floor."""
         known = self._floors.get(maker, 0)
         if floor > known:
             self._floors[maker] = known = floor
@@ -428,7 +444,10 @@ class Container:
 
 
 class Worker:
-    """The state of one worker. Single operations on sets and dictionaries are atomic under the GIL, so they need no lock."""
+    """The state of distributed autograd on one worker: contexts, passes, releases. `agent` is None without RPC.
+
+    Single operations on sets and dictionaries are atomic under the GIL, so they need no lock.
+    """
 
     def __init__(self, worker_id: int, agent: Agent | None = None) -> None:
         self.worker_id = worker_id
@@ -440,7 +459,7 @@ class Worker:
         self.releasing: set[tuple[int, int]] = set()  # (rank, context id) of releases that are not acknowledged
 
     def serves(self) -> bool:
-        """Whether it belongs to the current agent, or RPC is not used."""
+        """Return whether this is the worker of the current agent, or RPC is not used."""
         return self.agent is None or current.current.agent is self.agent
 
     @property
@@ -453,7 +472,7 @@ _without_rpc: Worker | None = None  # created by `init`
 
 
 def init(worker_id: int) -> Worker:
-    """Set up distributed autograd on this worker without rpc, once."""
+    """Set up distributed autograd without RPC, as the worker `worker_id`; RuntimeError if it was set up with another id."""
     global _without_rpc
     made = Worker(worker_id)
     if _without_rpc is None:
@@ -467,7 +486,9 @@ def init(worker_id: int) -> Worker:
 
 
 def this_worker() -> Worker:
-    """The `Worker` of the current RPC agent, or the one that `init` made for use without RPC; RuntimeError if there is neither.
+    """Return the `Worker` of the current RPC agent, or the one that `init` made for use without RPC.
+
+    RuntimeError if there is neither.
     """
     agent = current.current.agent
     if agent is not None:
@@ -484,12 +505,12 @@ def _agent_starts(agent: Agent) -> None:
 
 
 def _agent_stopped(agent: Agent) -> None:
-    """Called when an RPC agent has stopped: drop all contexts of its worker."""
+    """Forget the current context of this thread: an agent has stopped, and its contexts are freed with it."""
     CURRENT.context = None
 
 
 def _is_idle(agent: Agent) -> bool:
-    """Asked by graceful shutdown: whether no pass is running and no release is pending on this worker."""
+    """Return whether no pass is running and no release is pending on this worker; asked by graceful shutdown."""
     return agent.autograd.idle
 
 
@@ -500,6 +521,7 @@ extensions.quiet_hooks.append(_is_idle)
 
 # -- recording messages ----------------------------------------------------------------------------
 def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return the tensors that require grad."""
     needing = []
     for tensor in tensors:
         if tensor._requires:
@@ -508,7 +530,10 @@ def _needing(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence[Tensor]) -> SendRpcBackward | None:
-    """Create the send function of a message, above those of its tensors that require grad; None if none does."""
+    """Create and return the send function of a message that is about to be sent, above its tensors that require grad.
+
+    None if no tensor requires grad.
+    """
     needing = _needing(tensors)
     if not needing or type(needing[0]) is GuestTensor and not needing[0].adapter.recording():
         return None
@@ -520,7 +545,10 @@ def record_send(context: DistAutogradContext, message_id: int, tensors: Sequence
 def record_recv(
     context: DistAutogradContext, src: int, message_id: int, tensors: list[Tensor]
 ) -> RecvRpcBackward | None:
-    """Create the recv function of a message, below those of its tensors that require grad; None if none does."""
+    """Create and return the recv function of a message from the rank `src`, below its tensors that require grad.
+
+    None if no tensor requires grad.
+    """
     needing = _needing(tensors)
     if not needing:
         return None
@@ -532,12 +560,12 @@ def record_recv(
 
 
 def _walk(context: DistAutogradContext) -> None:
-    """Traverse the graph below new send functions; deferred work, so that a pass need not do it later."""
+    """Traverse the graphs below new send functions. Runs as deferred work, so that a pass need not do it later."""
     context.parts.catch_up()
 
 
 class Running:
-    """A context manager that sets the current context of this thread; None for no context."""
+    """A context manager that makes a distributed autograd context (or None) the current one of this thread."""
 
     __slots__ = ("_before", "_context")
 
@@ -553,7 +581,10 @@ class Running:
 
 
 def carried(callback: Callable[[Future], Any]) -> Callable[[Future], Any]:
-    """Wrap a future's callback to run in the context and the grad modes in which it was added, on any thread."""
+    """Return a callback that calls `callback` in the autograd context and the grad modes that are current now.
+
+    Futures call their callbacks on any thread.
+    """
     context, modes, run = CURRENT.context, current_modes(), carried_by_adapters(callback)
 
     def inside(fut: Future) -> Any:
@@ -615,7 +646,10 @@ _KNOW = int(MessageType.KNOW_AUTOGRAD_CONTEXT_REQ)
 
 
 def release(worker: Worker, context_id: int, told_by: int | None = None, floor: int = 0) -> bool:
-    """Drop a context and tell its known workers; False if this worker does not have it."""
+    """Drop a context and tell its known workers; returns False if this worker does not have it.
+
+    `told_by` is the rank whose message released it, which need not be told; `floor` is in that message.
+    """
     context = worker.container.drop(context_id, floor)
     if context is None:  # another message has released it: the release spreads along all calls, and workers hear of it repeatedly
         return False
@@ -627,8 +661,11 @@ def release(worker: Worker, context_id: int, told_by: int | None = None, floor: 
 
 
 def worker_left(worker: Worker, rank: int) -> None:
-    """Release the contexts of a lost worker. For contexts of others that arrived through it, register with their creators, who
-    would otherwise not tell this worker of the release."""
+    """Release the contexts that a lost worker has created, and register with the creators of others.
+
+    A context of another worker that arrived through the lost one would otherwise never be released here: its creator does
+    not know this worker.
+    """
     for context_id in worker.container.made_by(rank):
         release(worker, context_id, rank)
     worker.container.forget_maker(rank)
@@ -649,7 +686,7 @@ def _fail_joined_parts(context: DistAutogradContext) -> None:
 
 
 def _tell(worker: Worker, rank: int, context_id: int) -> None:
-    """Tell a worker of the release, as deferred work: no caller waits for it."""
+    """Tell the worker `rank` that a context is released. As deferred work: no caller waits for it."""
     agent = worker.agent
     if agent is None or rank in agent.gone:
         return
@@ -669,7 +706,7 @@ def _acknowledged(releasing: set[tuple[int, int]], end: tuple[int, int], reply: 
 
 
 def _handle_know(agent: Agent, message: RawMessage) -> None:
-    """Register a worker that got one of our contexts through a lost worker."""
+    """Register a worker that got one of our contexts through a lost worker, so that it is told of the release."""
     worker: Worker = agent.autograd
     context = worker.container.contexts.get(message.extra)
     if context is not None:

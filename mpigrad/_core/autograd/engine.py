@@ -1,9 +1,10 @@
 """The distributed engine and the public functions: passes with roots on this worker, and messages of other passes.
 
-`RootBranch` is the initiator's side of a pass. It counts the workers that hold joined parts (`holds.py`). The pass is over when
-the branch of its roots has ended and no worker holds a part. A worker that holds gradients registers with the initiator before it
-answers the message that brought them. The first registration starts the reach phase, whose end is told to all holders. An error
-on any worker is reported to the initiator at once, which then tells all holders to drop their parts.
+`RootBranch` is the initiator's side of a pass (the initiator is the worker that called `backward`). It counts the workers
+that hold joined parts (`holds.py`). The pass is over when the branch of its roots has ended and no worker holds a part. A
+worker that holds gradients registers with the initiator before it answers the message that brought them. The first
+registration starts the reach phase, whose end is told to all holders. An error on any worker is reported to the initiator at
+once, which then tells all holders to drop their parts.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 # -- the initiator of a pass -------------------------------------------------------------------------------------------
 class RootBranch(Branch):
-    """The branch of a pass's roots, on the initiator."""
+    """The branch of a pass's roots, on the initiator: it ends when the whole pass is over."""
 
     __slots__ = ("_future", "_reach_id", "_reach_over", "holders", "over", "roots")
 
@@ -62,7 +63,7 @@ class RootBranch(Branch):
 
     # -- the roots -----------------------------------------------------------------------------------------------------
     def run_roots(self, grads: list[Any]) -> CallFuture | None:
-        """Run the graph below the roots, or hold it if send functions of this worker share nodes with it.
+        """Run the graph below the roots with their gradients; or hold these, if send functions here share nodes with it.
 
         Returns the future of the answer for which the calling thread has to wait; None if there is none: see `_send_on`.
         """
@@ -94,7 +95,7 @@ class RootBranch(Branch):
         part.deliver(self.roots, grads)
 
     def take_answer(self, reply: CallFuture) -> CallFuture | None:
-        """Wait for an answer and continue with its gradients; returns the future of the next answer, or None: see `_send_on`."""
+        """Wait for an answer and go on with its gradients; returns the future of the next answer, or None: see `_send_on`."""
         context = self.context
         try:
             self.worker.agent.wait_for(reply)  # an interrupt here fails the pass
@@ -124,7 +125,10 @@ class RootBranch(Branch):
 
     # -- the reach phase -----------------------------------------------------------------------------------------------
     def add_holder(self, rank: int) -> ReachState:
-        """Count a hold of a worker; returns the state of the reach phase, which the first part starts."""
+        """Count a hold of the worker `rank`; returns the state of the reach phase, which the first hold starts.
+
+        RuntimeError if the pass has ended.
+        """
         with self.lock:
             if self.over or self.error is not None:
                 raise RuntimeError(f"backward pass {self.pass_.id} has ended already: {self.error or 'it is over'}")
@@ -164,7 +168,7 @@ class RootBranch(Branch):
         tell(INSTRUMENTS.active, "reach_ended", self.worker, self.pass_.id)
 
     def _reached(self) -> None:
-        """The reach phase is over, all send functions that will get gradients are marked: tell the holders."""
+        """End the reach phase: all send functions that will get gradients are marked. Tells the holders."""
         self._observe_reach_end()
         assert self._reach_id is not None
         with self.lock:
@@ -176,7 +180,7 @@ class RootBranch(Branch):
 
     # -- the end -------------------------------------------------------------------------------------------------------
     def done(self, rank: int) -> None:
-        """Record that a hold of the worker `rank` has ended."""
+        """Note that a hold of the worker `rank` has ended."""
         with self.lock:
             left = self.holders.get(rank, 0) - 1
             if left > 0:
@@ -186,7 +190,7 @@ class RootBranch(Branch):
         self._end()
 
     def fail(self, error: BaseException) -> None:
-        """Fail the pass: tell all holders to drop their parts."""
+        """Fail the pass with an error, unless it has failed or ended: tell all holders to drop their parts."""
         with self.lock:
             if self.error is not None or self.over:
                 return
@@ -197,7 +201,7 @@ class RootBranch(Branch):
         self._end()
 
     def _end(self) -> None:
-        """End the pass, once, if the branch has ended and no worker holds a part."""
+        """End the pass if its branch has ended and no worker holds a part; only the first call does."""
         self.lock.acquire()
         try:
             if self.over or not self.ended or self.holders:
@@ -212,7 +216,7 @@ class RootBranch(Branch):
                 future._run_callbacks()
 
     def future(self) -> Future:
-        """A future that completes when the pass is over."""
+        """Return a future that is done when the pass is over; it fails with the error of the pass."""
         with self.lock:
             if self._future is None:
                 self._future = Future()
@@ -224,7 +228,10 @@ class RootBranch(Branch):
         future._finish(1, None) if self.error is None else future._finish(2, self.error)
 
     def wait(self, deadline: float | None) -> None:
-        """Wait for the end of the pass while making progress; the pass fails after the deadline or by an interrupt."""
+        """Wait for the end of the pass while making progress.
+
+        An interrupt, or the deadline (of `time.monotonic()`; None: no limit), makes the pass fail.
+        """
         try:
             self.future()._block(deadline)
         except BaseException as error:
@@ -241,7 +248,7 @@ class RootBranch(Branch):
         self._end()
 
     def _describe(self) -> str:
-        """A description of what the pass waits for."""
+        """Return what the pass waits for, for the error of a timeout."""
         held = ", ".join(f"rank {rank} ({count} parts or workers below it)" for rank, count in sorted(self.holders.items()))
         return f"backward pass of context {self.context.context_id}: " + (
             f"gradients are awaited on {held}"
@@ -256,15 +263,15 @@ _GRACE = 1.0  # seconds; messages have the same timeout and better errors, so th
 
 
 class DistEngine:
-    """The engine of this process, under PyTorch's name."""
+    """The engine of distributed autograd in this process, under PyTorch's name; `get_instance` returns it."""
 
     @classmethod
     def get_instance(cls) -> DistEngine:
-        """The engine of this process."""
+        """Return the engine of this process."""
         return ENGINE
 
     def num_backward_passes(self) -> int:
-        """The number of passes (or branches of other workers' passes) that run on this worker."""
+        """Return the number of backward passes, and of branches of other workers' passes, that run on this worker."""
         return len(this_worker().live)
 
     def execute(
@@ -275,9 +282,10 @@ class DistEngine:
         create_graph: bool = False,
         capture: Sequence[Tensor] | None = None,
     ) -> list[Any]:
-        """Run a backward pass from `roots`, and return when it is over on every worker.
+        """Run a backward pass from `roots` in a context, and return when it is over on every worker.
 
-        With `capture` contexts keep no gradients: those of the given tensors are returned.
+        With `capture`, contexts keep no gradients; those of the given tensors are returned, None for tensors that have
+        none. Other arguments are those of `backward`. Errors of other workers are raised as RuntimeErrors.
         """
         worker = this_worker()
         before = enter()
@@ -331,7 +339,10 @@ class DistEngine:
     def execute_send_function_async(
         self, context: DistAutogradContext, send_function: SendRpcBackward, retain_graph: bool
     ) -> Future:
-        """Run a send function with its stored gradients, as if they had arrived in a message."""
+        """Run a send function with the gradients stored by `set_grads`, as if a message had brought them.
+
+        Returns a Future that is done when the pass is over (PyTorch's interface, for tests).
+        """
         worker = this_worker()
         grads = [grad._array for grad in send_function.apply([])]
         message_id = next((key for key, each in context._send_functions().items() if each is send_function), None)
@@ -350,6 +361,7 @@ ENGINE = DistEngine()
 
 # -- roots ------------------------------------------------------------------------------------------------------------
 def _check_types(roots: Any) -> None:
+    """Raise PyTorch's TypeError unless `roots` is a list of tensors."""
     wrong = "backward(): incompatible function arguments: "
     if not isinstance(roots, (list, tuple)):
         raise TypeError(f"{wrong}roots must be a list of Tensors, not {type(roots).__name__}")
@@ -359,7 +371,7 @@ def _check_types(roots: Any) -> None:
 
 
 def _edges_of(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
-    """The roots' edges, with PyTorch's checks; leaves are allowed as roots only with `leaves`."""
+    """Return the roots' edges, after PyTorch's checks (RuntimeError); leaves may be roots only with `leaves`."""
     if not roots:
         raise RuntimeError("No tensors provided for gradient computation.")
     edges = []
@@ -382,7 +394,7 @@ def _edges_of(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
 
 
 def _stand_in(root: Any) -> Any:
-    """The root itself, or a stand-in for a tensor of another framework, whose elements are not needed."""
+    """Return the root itself, or the stand-in for a tensor of another framework, whose elements are not needed."""
     adapter = None if isinstance(root, Tensor) else adapter_of(type(root))
     return root if adapter is None else guest(adapter, root, None, b"", adapter.requires_grad(root))
 
@@ -395,7 +407,7 @@ _ONES: dict[Any, Any] = {}  # dtype -> an array to copy, five times as fast as c
 
 
 def _ones_like(root: Tensor) -> Any:
-    """Ones like a root: the gradient of the root with respect to itself, with which the pass starts."""
+    """Return ones like a root: the gradient of the root with respect to itself, with which the pass starts."""
     if type(root) is GuestTensor:
         return root.adapter.root_gradient(root.tensor)
     array = root._array
@@ -409,6 +421,7 @@ def _ones_like(root: Tensor) -> Any:
 
 
 def _captures(inputs: Sequence[Tensor]) -> Captures:
+    """Return the nodes at which the gradients of `inputs` have to be captured, for `grad`."""
     found: Captures = {}
     for place, tensor in enumerate(inputs):
         edge = edge_of(tensor) if isinstance(tensor, Tensor) else _edge_of_input(tensor)
@@ -419,7 +432,7 @@ def _captures(inputs: Sequence[Tensor]) -> Captures:
 
 
 def _edge_of_input(tensor: Any) -> Edge | None:
-    """The edge of a tensor of another framework with respect to which `grad` differentiates; None if it requires no gradient."""
+    """Return the edge of another framework's tensor that is an input of `grad`; None if it requires no gradient."""
     adapter = adapter_of(type(tensor))
     if adapter is None:
         raise TypeError(f"grad(): inputs must be Tensors, not {type(tensor).__name__}")
@@ -436,7 +449,10 @@ def _edge_of_input(tensor: Any) -> Edge | None:
 
 # -- gradients from other workers -------------------------------------------------------------------------------------
 def _handle(agent: Agent, message: RawMessage) -> Any:
-    """Run send functions with the gradients of a message; the answer is sent when all the work that they started is done."""
+    """Handle a message with gradients: run its send functions.
+
+    The answer, with the gradients for the sender, is sent when all the work that they started is done.
+    """
     worker = agent.autograd
     context = worker.container.retrieve(message.context_id)
     context.check_whole()
@@ -470,7 +486,7 @@ def _handle(agent: Agent, message: RawMessage) -> Any:
 def _run_independent(
     worker: Worker, context: DistAutogradContext, pass_: Pass, source: Source, grads: list[Any]
 ) -> Batches:
-    """Run an independent source; the pass counts as running meanwhile."""
+    """Run an independent source, and return the gradients for other workers; the pass counts as running meanwhile."""
     worker.live.add(pass_)
     try:
         return pass_.run(context, source, grads)
@@ -482,7 +498,7 @@ def _run_independent(
 
 
 def _runs_user_code(agent: Agent, context_id: int) -> bool:
-    """Whether user code is known to run below a send function of a context; cannot fail."""
+    """Return whether user code is known to run below a send function of a context. Never fails."""
     context = agent.autograd.container.contexts.get(context_id)
     return context is not None and context.parts._user_code
 
@@ -494,8 +510,9 @@ register_handler(int(MessageType.BACKWARD_AUTOGRAD_REQ), _handle, runs_user_code
 class context:
     """A context manager that records calls for `backward`: those made in its block, and those made by the functions they call.
 
-    `with context() as context_id` returns the id for `backward` and `get_gradients`. The end of the block frees the recorded
-    graph and the gradients on all workers. Each thread has its own current context, and contexts cannot be nested.
+    `with context() as context_id` returns the id for `backward` and `get_gradients`, an int. The end of the block frees the
+    recorded graph and the gradients on all workers. Each thread has its own current context; contexts cannot be nested
+    (RuntimeError).
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -550,9 +567,13 @@ def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = Fals
 
     Args:
         context_id: the value of `with context() as context_id`.
-        roots: scalar tensors on this worker that require grad, usually the loss.
+        roots: a list of tensors of this worker, each with one element, that require grad; usually the loss.
         retain_graph: keep the graph, so that `backward` can be called again.
         create_graph: record the backward pass itself, so that gradients can be differentiated again; an addition to PyTorch.
+
+    Raises:
+        RuntimeError: the context is unknown, a root is not a result of recorded operations, or the pass took longer than the
+            timeout of calls.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -587,8 +608,14 @@ def grad(
     """Return the gradients of `outputs` with respect to `inputs`, both tensors of this worker, through calls to other workers.
 
     The counterpart of `mpigrad.autograd.grad` for a context; an addition to PyTorch. Gradients in the context are not changed.
-    `retain_graph` keeps the graph for another pass (default: `create_graph`), `create_graph` records the gradients, and with
-    `allow_unused` the gradient of an input on which the outputs do not depend is None instead of an error.
+
+    Args:
+        context_id: the value of `with context() as context_id`.
+        outputs: one or several tensors, each with one element.
+        inputs: one or several tensors that require grad.
+        retain_graph: keep the graph for another pass; by default the value of `create_graph`.
+        create_graph: record the gradients, so that they can be differentiated again.
+        allow_unused: return None for an input on which the outputs do not depend, instead of raising a RuntimeError.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -615,7 +642,7 @@ def grad(
 
 
 def _given_to(tensor: Any, found: Any) -> Any:
-    """A captured gradient as a tensor of the framework of the input."""
+    """Return a captured gradient as a tensor of the framework of the input."""
     if found is None or isinstance(found, Tensor):
         return found
     if isinstance(tensor, Tensor):
@@ -633,7 +660,9 @@ extensions.debug_info_hooks.append(lambda: _get_debug_info())
 
 
 def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
-    """The gradients of this worker's leaf tensors in a context: a dict from each leaf to the sum over all `backward` calls.
+    """Return the gradients of this worker's leaf tensors in a context: a dict from each leaf to its gradient.
+
+    Gradients of all `backward` calls in the context are added up. RuntimeError if this worker does not have the context.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd
@@ -650,12 +679,12 @@ def get_gradients(context_id: int) -> dict[Tensor, Tensor]:
 
 
 def _init(worker_id: int) -> None:
-    """Set up distributed autograd without RPC, as a worker of this id."""
+    """Set up distributed autograd without RPC, as the worker `worker_id`."""
     init(worker_id)
 
 
 def _new_context() -> DistAutogradContext:
-    """Create a context and make it the current one of this thread; `_release_context` frees it."""
+    """Create a context, make it the current one of this thread and return it; `_release_context` frees it."""
     return this_worker().container.new_context()
 
 
@@ -667,7 +696,7 @@ def _release_context(context_id: int) -> None:
 
 
 def _current_context() -> DistAutogradContext:
-    """The current context of this thread; RuntimeError if there is none."""
+    """Return the current context of this thread; RuntimeError if there is none."""
     found = CURRENT.context
     if found is not None and found.released:
         raise RuntimeError("Couldn't find autograd context data for current autograd context id")
@@ -680,12 +709,12 @@ def _current_context() -> DistAutogradContext:
 
 
 def _has_valid_context() -> bool:
-    """Whether this thread has a current context that is not released."""
+    """Return whether this thread has a current context that is not released."""
     return CURRENT.context is not None and not CURRENT.context.released
 
 
 def _retrieve_context(context_id: int) -> DistAutogradContext:
-    """The context with this id; RuntimeError if this worker does not have it."""
+    """Return the context with this id; RuntimeError if this worker does not have it."""
     return this_worker().container.retrieve(context_id)
 
 
@@ -695,12 +724,12 @@ def _is_valid_context(context_id: int) -> None:
 
 
 def _get_max_id() -> int:
-    """The largest id that a context of this worker can have."""
+    """Return the largest id that a context of this worker can have."""
     return this_worker().container.max_id
 
 
 def _get_debug_info() -> dict[str, Any]:
-    """The numbers of running backward passes and of contexts on this worker."""
+    """Return the numbers of running backward passes and of contexts on this worker, under PyTorch's names."""
     worker = this_worker()
     return {
         "num_current_backward_passes": len(worker.live),
@@ -709,5 +738,5 @@ def _get_debug_info() -> dict[str, Any]:
 
 
 def _num_unacknowledged_releases() -> int:
-    """The number of releases that other workers have not acknowledged."""
+    """Return how many releases of contexts other workers have not acknowledged."""
     return len(this_worker().releasing)

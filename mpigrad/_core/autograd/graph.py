@@ -11,8 +11,8 @@ node may have several ends below it, including several outputs of one recv funct
 
 `Source` and `Parts`: most graphs below send functions share no nodes with others except leaves, where gradients may be added in
 any order. Such a send function is *independent*, and its gradients are passed on as soon as they arrive. Send functions that
-share a node form a *joined part* with several sources: each node must know how many gradients the pass will bring, which only
-the reach phase finds out (see `_core/autograd/passes.py`).
+share a node form a *joined part* with several sources: a shared node must run once, with the sum of its gradients, so it has to
+know how many the pass will bring. Only the reach phase finds that out (see `_core/autograd/passes.py`).
 
 Invariants
 - The graph below a send function never changes after the send, so it is traversed once.
@@ -45,7 +45,10 @@ if TYPE_CHECKING:
 
 # -- send and recv functions --------------------------------------------------------------------------------
 class MessageGradients:
-    """Gradients from a recv function for the send function of the same message: one for each tensor sent."""
+    """The gradients of the tensors of one message, from its recv function to its send function.
+
+    `message_id` is the autograd message id; `grads` has one gradient for each tensor that required grad.
+    """
 
     __slots__ = ("grads", "message_id")
 
@@ -57,7 +60,7 @@ Batches = dict[int, list[MessageGradients]]  # by the rank of the worker that se
 
 
 class SendRpcBackward(Node):
-    """The send function above tensors that were sent. Its gradients come from a message, not from the local graph."""
+    """The send function above tensors that were sent: the node where their gradients, which a message brings, enter the graph."""
 
     __slots__ = ("_grads", "guests", "outputs")
     outputs: int  # type: ignore[misc]
@@ -83,17 +86,17 @@ class SendRpcBackward(Node):
         return (grad,) if self.outputs == 1 else tuple(grad)
 
     def with_edges(self, edges: Sequence[Edge | None]) -> SendRpcBackward:
-        """A copy of this node with other edges."""
+        """Return a copy of this node with other edges."""
         made = SendRpcBackward(())
         made.edges, made.hooks, made.guests, made.outputs = tuple(edges), self.hooks, self.guests, self.outputs
         return made
 
     def kinds(self) -> list[Any]:
-        """For each tensor None, or adapter and description if it is a guest."""
+        """Return a list with None for each tensor of ours, and adapter and description for each guest."""
         return [None] * self.outputs if self.guests is None else self.guests
 
     def _to_guests(self, grad: Any) -> Any:
-        """Gradients that come from another worker are arrays."""
+        """Convert gradients of guests, which come from another worker as arrays, to tensors of their framework."""
         assert self.guests is not None
         made = [
             each if guest is None or each is None or adapter_of(type(each)) is not None else guest[0].gradient(each, guest[1])
@@ -115,7 +118,7 @@ class SendRpcBackward(Node):
         self._grads = list(grads)
 
     def get_grads(self) -> list[Tensor | None]:
-        """The gradients stored by `set_grads`."""
+        """Return the gradients stored by `set_grads`."""
         return list(self._grads)
 
     def apply(self, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -129,7 +132,10 @@ class SendRpcBackward(Node):
 
 
 class RecvRpcBackward(Node):
-    """The recv function below tensors that were received: an end of this worker's graph."""
+    """The recv function below tensors that were received: an end of this worker's graph.
+
+    Gradients that reach it are sent to `worker`, the rank that sent the tensors in the message `message_id`.
+    """
 
     __slots__ = ("message_id", "metas", "outputs", "shown", "worker")
     outputs: int  # type: ignore[misc]
@@ -151,7 +157,7 @@ class RecvRpcBackward(Node):
         return "torch::distributed::autograd::RecvRpcBackward"
 
     def complete(self, grad: Any, F: Any) -> list[Any]:
-        """The gradients of all received tensors, with zeros for missing ones, as in PyTorch."""
+        """Return the gradients of all received tensors, with zeros for missing ones, as in PyTorch. `F` as in `Sink`."""
         grads = [grad] if self.outputs == 1 else [None] * self.outputs if grad is None else grad
         for place, value in enumerate(grads):
             if value is None:
@@ -164,7 +170,7 @@ class RecvRpcBackward(Node):
 
 
 def _attach(node: RecvRpcBackward, tensors: Sequence[Tensor]) -> list[Any]:
-    """Make tensors outputs of a node; returns shape, dtype and device of each, for zero gradients."""
+    """Make tensors the outputs of a node; returns what zero gradients for them need: shape, dtype, device, guest."""
     metas = []
     guests = False
     for nr, tensor in enumerate(tensors):
@@ -191,8 +197,11 @@ Place = int | list[tuple[int, int]]  # index of an end's gradient among the last
 
 
 class Path:
-    """The nodes from a start to the ends below it. A send function at the start is left out, as it only passes gradients on,
-    unless it makes them tensors of another framework."""
+    """The nodes from a start to the ends (leaves, recv functions) below it, if they form a single chain.
+
+    A send function at the start is left out, as it only passes gradients on, unless it makes them tensors of another
+    framework.
+    """
 
     __slots__ = ("_last", "_steps", "ends")
 
@@ -202,7 +211,7 @@ class Path:
         self.ends = ends
 
     def nodes(self) -> list[Node]:
-        """The nodes that run, then the ends."""
+        """Return the nodes that run, in order, then the ends."""
         found = [node for node, _ in self._steps]
         if self._last is not None:
             found.append(self._last)
@@ -210,7 +219,10 @@ class Path:
         return found
 
     def run(self, F: Any, keep: bool, grads: list[Any], sink: Callable[[Node, Any, bool], None]) -> None:
-        """Run the path with `grads`, which is emptied, and pass the results to `sink`."""
+        """Run the path with the list `grads`, which is emptied, and pass the results to `sink`.
+
+        `F` is the namespace of the pass; `keep`: the graph will be used again, so that nodes must not be released.
+        """
         if self._last is None:
             outs = grads
         else:
@@ -244,7 +256,7 @@ class Path:
 
 
 def path_below(start: Node) -> Path | None:
-    """The path below `start`; None if the graph branches, joins, or has nothing to run."""
+    """Return the path below `start`; None if the graph there branches, joins, or has nothing to run."""
     node = start
     steps: list[tuple[Node, int]] = []
     if type(start) is SendRpcBackward:
@@ -278,7 +290,7 @@ def path_below(start: Node) -> Path | None:
 
 
 def _ends(node: Node) -> list[tuple[Node, Place]] | None:
-    """The ends directly below a node, each output at most once; None if there are none or the graph continues."""
+    """Return the ends directly below a node, each output at most once; None if there are none or the graph goes on."""
     found: dict[Node, Place] = {}
     for place, edge in enumerate(node.edges):
         if edge is None:
@@ -305,9 +317,10 @@ _AT_ONCE = 256  # passes of one context that are remembered in `ran`
 
 
 class Source:
-    """An entry point of gradients into this worker's graph: a send function, or the roots of a pass.
+    """Where gradients enter this worker's graph: a send function, or the roots of a pass.
 
-    `inputs` gradients enter at `nodes`: along `edges` for roots, one for each output for a send function, which has a message id.
+    `inputs` gradients enter at `nodes`: along `edges` for roots; one for each output for a send function, which has a
+    `message_id`.
     """
 
     __slots__ = (
@@ -339,15 +352,16 @@ class Source:
 
     @property
     def counts(self) -> dict[Node, int]:
-        """The number of gradients that each node below receives."""
+        """How many gradients each node below gets: a dict by node."""
         if self._counts is None:
             self._counts = count_dependencies(self.nodes)
         return self._counts
 
     def feed(self, task: GraphTask, grads: list[Any], entry: Entry | None = None) -> None:
-        """Pass gradients to a task. They are removed from the list, so that the task may have the only reference to each.
+        """Pass gradients to a task, and start it. They are removed from the list, so that the task may have the only references.
 
-        `entry` replaces the source's nodes and edges, for guests that share nodes with other sources."""
+        `entry` replaces the source's nodes and edges, for guests that share nodes with other sources.
+        """
         nodes, edges = (self.nodes, self._edges) if entry is None else entry
         if edges is None:
             edges = [(nodes[0], nr) for nr in range(self.inputs)]
@@ -359,15 +373,18 @@ class Source:
                 task.start(node)
 
     def recvs(self) -> list[RecvRpcBackward]:
-        """The recv functions in the graph below this source."""
+        """Return the recv functions in the graph below."""
         return [node for node in self.below if type(node) is RecvRpcBackward]  # type: ignore[misc]
 
     def runs_user_code(self) -> bool:
-        """Whether user code runs below it at present: custom functions or hooks."""
+        """Return whether user code would run below it now: custom functions or hooks."""
         return self._user_code or self._has_hooks()
 
     def needs_task(self) -> bool:
-        """Whether it runs in a `GraphTask` at present, as there is no path below it, or user code that may ask for the task."""
+        """Return whether it has to run in a `GraphTask` now.
+
+        It has to if there is no path below it, or user code that may ask for the task.
+        """
         return self._needs_task or self._has_hooks()
 
     def _has_hooks(self) -> bool:
@@ -382,8 +399,9 @@ class Source:
         return False
 
     def shared(self) -> list[Node]:
-        """The nodes that independent sources must not share. Leaves are among them only if they have hooks, which must be called
-        once, with the sum.
+        """Return the nodes below that independent sources must not share.
+
+        Leaves are among them only if they have hooks, which must be called once, with the sum of the gradients.
         """
         found = []
         for node in self.below:
@@ -397,7 +415,10 @@ class Source:
 
 
 class Parts:
-    """The parts of one context on this worker. Updated lazily; call it under the context's lock, unless stated otherwise."""
+    """Which send functions of one context share nodes, and so form joined parts, on this worker.
+
+    Updated lazily. Call its methods under the context's lock, unless they say otherwise.
+    """
 
     __slots__ = ("_hooks", "_joined", "_lock", "_new", "_owner", "_sends", "_together", "_user_code", "sources")
 
@@ -413,11 +434,11 @@ class Parts:
         self._hooks = Hooks.made  # value of `Hooks.made` at the last check
 
     def add(self, message_id: int) -> None:
-        """Add a send function that the context already has. Needs no lock."""
+        """Note a new send function of the context. Needs no lock."""
         self._new.append(message_id)
 
     def catch_up(self) -> None:
-        """`update` if there are new send functions or hooks. Takes the lock itself."""
+        """Call `update` if there are new send functions or hooks. Takes the lock itself."""
         if self._new or Hooks.made != self._hooks:
             self._lock.acquire()
             try:
@@ -426,13 +447,16 @@ class Parts:
                 self._lock.release()
 
     def runs_user_code(self) -> bool:
-        """Whether user code runs below any send function at present. Takes the lock itself."""
+        """Return whether user code would run below any send function now. Takes the lock itself."""
         if self._new or Hooks.made != self._hooks:
             self.catch_up()
         return self._user_code
 
     def update(self) -> None:
-        """Traverse new send functions; after new hooks, check all sources again, as leaves with hooks join parts."""
+        """Traverse the graphs below new send functions.
+
+        If there are new hooks, check all sources again, as leaves with hooks join parts.
+        """
         sources, hooks, new = self.sources, Hooks.made, self._new
         while new:  # only new ones: a context may have many send functions
             self._walk(new[0])
@@ -449,7 +473,7 @@ class Parts:
             self._look_at(source)
 
     def _look_at(self, source: Source) -> None:
-        """Join a source with all sources that share nodes with it."""
+        """Join the parts of all sources that share nodes with this source."""
         if not self._user_code and source.runs_user_code():
             self._user_code = True
         message_id = source.message_id
@@ -460,6 +484,7 @@ class Parts:
                 self._unite(owner, message_id)
 
     def _unite(self, one: int, other: int) -> None:
+        """Make one part of those to which these two sources belong."""
         large, small = self._together.get(one, [one]), self._together.get(other, [other])
         if large is small:
             return
@@ -470,13 +495,13 @@ class Parts:
             self._together[message_id] = large
 
     def joined_with(self, source: Source) -> list[Source]:
-        """All sources of the part to which a source belongs."""
+        """Return all sources of the part to which a source belongs."""
         message_id = source.message_id
         assert message_id is not None
         return [self.sources[each] for each in self._together.get(message_id, (message_id,))]
 
     def sharing_with(self, roots: Source) -> list[Source]:
-        """The sources of the parts that share a node with the graph below a pass's roots."""
+        """Return the sources of all parts that share a node with the graph below a pass's roots."""
         owner = self._owner
         if not owner:
             return []
@@ -487,9 +512,10 @@ class Parts:
         return list(found)
 
     def claim_independent(self, source: Source, pass_id: int) -> bool:
-        """Whether gradients of a source can be passed on at once in this pass (its roots may also share nodes with the source).
+        """Return whether gradients of a source can be passed on at once in this pass.
 
-        If so, the source counts as run from now on: a part that it joins later does not wait for it. Takes the lock itself.
+        Not if it belongs to a joined part, or the roots of the pass share nodes with it. If so, the source counts as run
+        from now on: a part that it joins later does not wait for it. Takes the lock itself.
         """
         self._lock.acquire()
         try:
@@ -504,7 +530,7 @@ class Parts:
             self._lock.release()
 
     def source_for(self, message_id: int, grads: list[Any]) -> Source:
-        """The source for received gradients; RuntimeError if their number is wrong."""
+        """Return the source for the gradients of a message; RuntimeError if their number is wrong."""
         source = self.sources.get(message_id) or self.source(message_id)
         if len(grads) != source.inputs:
             raise RuntimeError(
@@ -514,7 +540,10 @@ class Parts:
         return source
 
     def source(self, message_id: int) -> Source:
-        """The `Source` of the send function with this message id; the graph below it is traversed on first use."""
+        """Return the source for the send function with this message id; the graph below it is traversed on first use.
+
+        RuntimeError if there is none.
+        """
         found = self.sources.get(message_id)
         if found is None:
             if message_id not in self._sends:
@@ -525,8 +554,11 @@ class Parts:
 
 
 def merged_counts(sources: Sequence[Source]) -> tuple[dict[Any, int], dict[Source, Entry]]:
-    """The number of gradients that each node receives if exactly these sources get gradients; and what replaces the nodes of
-    sources with guests, which may share nodes with others."""
+    """Return how many gradients each node gets if exactly these sources get gradients.
+
+    Also returns, for sources with guests, what replaces their nodes and edges: such sources may share nodes of the other
+    framework.
+    """
     guests = [each for each in sources if each.guests]
     if len(guests) < 2:
         return count_dependencies([node for source in sources for node in source.nodes]), {}
@@ -537,7 +569,7 @@ def merged_counts(sources: Sequence[Source]) -> tuple[dict[Any, int], dict[Sourc
 
 
 def replaced(nodes: list[Node], edges: list[Edge] | None, found: Sequence[Edge]) -> Entry:
-    """The nodes and edges of a source with other edges instead of its guests."""
+    """Return the nodes and edges of a source with the edges `found` instead of those to its guests."""
     rest = iter(found)
     if edges is None:  # a send function: a copy of it, as others may divide the graph in another way
         return [cast(SendRpcBackward, nodes[0]).with_edges(

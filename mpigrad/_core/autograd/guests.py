@@ -32,7 +32,7 @@ from ..tensor import GuestTensor
 
 
 class GuestLeaf(Node):
-    """A leaf of another framework: its gradients are added up in the context."""
+    """A leaf of another framework, `variable`: its gradients are added up in the context."""
 
     __slots__ = ("adapter", "variable")
     adapter: TensorAdapter
@@ -46,7 +46,7 @@ class GuestLeaf(Node):
         raise RuntimeError(f"a local backward pass cannot add up gradients of a tensor of {self.adapter.name}")
 
     def hooked(self) -> bool:
-        """Whether the leaf has hooks, which must get the sum of its gradients."""
+        """Return whether the leaf has hooks, which must get the sum of its gradients."""
         return self.adapter.has_hooks(self.variable)
 
     def name(self) -> str:
@@ -54,7 +54,10 @@ class GuestLeaf(Node):
 
 
 class GuestOutput(Node):
-    """Stands for the framework's node of a tensor that was sent, or is a root, until `divide` replaces it by a segment."""
+    """Stands for the framework's node of a tensor that was sent, or is a root.
+
+    `divide` replaces it by a segment when the graph below it is needed.
+    """
 
     __slots__ = ("adapter", "edge", "tensor")
     adapter: TensorAdapter
@@ -74,7 +77,7 @@ def _reference(tensor: Any) -> Callable[[], Any]:
 
 
 class _Table:
-    """Nodes by key, as long as others refer to them: a `WeakValueDictionary` that nobody iterates over, at half its price."""
+    """Nodes by key, as long as other objects refer to them: a `WeakValueDictionary` without iteration, at half its cost."""
 
     def __init__(self) -> None:
         self._references: dict[Any, weakref.KeyedRef[Any, Any]] = {}
@@ -100,7 +103,7 @@ _making = threading.RLock()  # one thread makes an object, the others find it; r
 
 
 def leaf_of(adapter: TensorAdapter, variable: Any) -> GuestLeaf:
-    """The node of a leaf."""
+    """Return the node of a leaf of another framework, always the same one."""
     with _making:
         found: GuestLeaf | None = _leaves.get(id(variable))
         if found is None:
@@ -110,7 +113,7 @@ def leaf_of(adapter: TensorAdapter, variable: Any) -> GuestLeaf:
 
 
 def edge_of_guest(adapter: TensorAdapter, tensor: Any) -> Edge:
-    """The edge, in mpigrad's graph, of a tensor of another framework that requires grad."""
+    """Return the edge, in mpigrad's graph, of another framework's tensor that requires grad."""
     edge = adapter.edge_of(tensor)
     if edge is None:
         return leaf_of(adapter, tensor), 0
@@ -126,7 +129,10 @@ def edge_of_guest(adapter: TensorAdapter, tensor: Any) -> Edge:
 
 
 def attach(tensors: Sequence[Any], node: Node) -> Any:
-    """Make the guests among received tensors outputs of a recv function; returns a weak reference to the framework's node."""
+    """Make the guests among received tensors outputs of a recv function, in their frameworks' graphs.
+
+    Returns a weak reference to the framework's node if all tensors are guests of one framework, otherwise None.
+    """
     shown = None
     by_adapter: dict[TensorAdapter, list[int]] = {}
     for nr, tensor in enumerate(tensors):
@@ -140,7 +146,7 @@ def attach(tensors: Sequence[Any], node: Node) -> Any:
 
 
 def wire_array(value: Any) -> Any:
-    """A gradient as the array that is sent; a gradient of another framework is converted by its adapter."""
+    """Return a gradient as the array that is sent; the adapter converts one of another framework."""
     adapter = adapter_of(type(value))
     return value if adapter is None else adapter.array_of(value)
 
@@ -162,18 +168,18 @@ class Segment(Node):
         self.frees = True  # whether it runs last, so that what the framework has saved may be freed
 
     def enter(self, edge: ForeignEdge) -> Edge:
-        """The edge of our graph by which gradients enter the segment at `edge` of the framework; added on first use."""
+        """Return the edge of our graph by which gradients enter the segment at the framework's `edge`; added on first use."""
         place = self.entries.setdefault(edge, len(self.entries))
         self.outputs = len(self.entries)
         return self, place
 
     def seal(self) -> None:
-        """Set the edges, when all exits are known."""
+        """Set the edges of the node, when all exits are known."""
         self.edges = tuple(self.exits.values())
         self.leaves = tuple([end for end, _ in self.exits.values() if type(end) is GuestLeaf])
 
     def precede(self, last: Segment) -> None:
-        """Add an edge without a gradient to another segment, so that the engine runs that one later."""
+        """Add an edge without a gradient to the segment `last`, so that the engine runs that one later."""
         self.edges = (*self.edges, last.enter((None, len(last.entries))))  # a name only: no node, no reference back
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
@@ -194,7 +200,7 @@ class Segment(Node):
 
 
 class Fan(Node):
-    """Passes the gradient of an output on to several segments."""
+    """A node that passes the gradient of one output on to several segments, unchanged."""
 
     __slots__ = ()
 
@@ -207,7 +213,7 @@ class Fan(Node):
 
 # -- dividing a graph --------------------------------------------------------------------------------------------------
 def guests_of(edges: Sequence[Edge | None]) -> list[GuestOutput]:
-    """The guests among edges."""
+    """Return the guests (`GuestOutput`) to which edges lead."""
     return [edge[0] for edge in edges if edge is not None and type(edge[0]) is GuestOutput]  # type: ignore[misc]
 
 
@@ -243,9 +249,9 @@ class Division:
         ]
 
     def _segments(self, above: dict[ForeignEdge, int], everyone: int) -> list[tuple[int, Segment]]:
-        """One segment for each set of sources: the set, as bits, and the segment. `everyone` is the set of all sources.
+        """Make one segment for each set of sources; returns pairs of the set, as bits, and the segment.
 
-        `above` has, for each end of the graph, the set of the sources above it.
+        `above` has, for each end of the graph, the set of the sources above it; `everyone` is the set of all sources.
         """
         found: dict[int, Segment] = {}
         for edge, bits in above.items():
@@ -267,25 +273,28 @@ class Division:
         return list(found.items())
 
     def _goes_straight(self, guest: GuestOutput) -> bool:
-        """Whether a received tensor was sent on, without hooks that the framework would have to call."""
+        """Return whether a guest is a received tensor that was sent on, without hooks that the framework would have to call."""
         tensor = guest.tensor()
         return guest.edge[0] in self._ends and (tensor is None or not self.adapter.has_hooks(tensor))
 
     def _edge(self, guest: GuestOutput, segments: list[Segment]) -> Edge:
-        """The edge that replaces a guest: its gradient enters all segments that it is above."""
+        """Return the edge that replaces a guest: its gradient enters all these segments, which it is above."""
         if self._goes_straight(guest):
             return self._target(guest.edge)
         found = [segment.enter(guest.edge) for segment in segments]
         return found[0] if len(found) == 1 else (Fan(found), 0)
 
     def _target(self, edge: ForeignEdge) -> Edge:
-        """The edge of our graph for an end of the framework's."""
+        """Return the edge of our graph for an end of the framework's: a recv function or a leaf."""
         end = self._ends[edge[0]]
         return (end.node, end.places[edge[1]]) if type(end) is Received else (leaf_of(self.adapter, end), 0)
 
 
 def divide(sources: Sequence[Sequence[GuestOutput]]) -> tuple[list[list[Edge]], list[Any]]:
-    """The edges that replace the guests of each source, in the same order, and all nodes of other frameworks below them."""
+    """Divide the frameworks' graphs below the guests of some sources into segments.
+
+    Returns, for each source, the edges that replace its guests, in order; and all nodes of other frameworks below them.
+    """
     adapters = list(dict.fromkeys([guest.adapter for guests in sources for guest in guests]))
     if len(adapters) == 1:
         only = Division(adapters[0], sources)

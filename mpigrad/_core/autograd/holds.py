@@ -52,35 +52,36 @@ _counting = threading.Lock()
 
 
 class ReachState(NamedTuple):
-    """Whether the reach phase of a pass is over, and the id under which contexts keep its marks."""
+    """Whether the reach phase of a pass is over, and the id under which contexts keep which send functions it marked."""
 
     over: bool
     reach_id: int
 
     def encode(self) -> bytes:
-        """Encode the state for the answer to a HOLD message."""
+        """Return the state as bytes, for the answer to a HOLD message."""
         return _REACH_STATE.pack(self.over, self.reach_id)
 
     @classmethod
     def decode(cls, body: bytes) -> ReachState:
-        """Decode the answer to a HOLD message."""
+        """Return the state in the answer to a HOLD message."""
         return cls(*_REACH_STATE.unpack(body))
 
 
 # -- the tree ---------------------------------------------------------------------------------------------------------
 def parent_of(worker: Worker, pass_id: int) -> int:
-    """The rank at which a worker's holds are counted; the initiator if the parent in the tree has left."""
+    """Return the rank at which a worker's holds are counted; the initiator if the parent in the tree has left."""
     initiator, agent = pass_id >> RANK_SHIFT, worker.agent
     if not agent.static:
         return initiator
     size = agent.transport.size
+    # the initiator has place 0 in the order from it on, and place n has the children n * FAN_OUT + 1 ...
     parent = ((worker.worker_id - initiator) % size - 1) // FAN_OUT
     rank = (parent + initiator) % size
     return initiator if rank in agent.gone else rank
 
 
 class Relay:
-    """The holds of one pass that a worker counts for itself and for its children; the worker is not the initiator."""
+    """Counts the holds of one pass on a worker that is not the initiator: its own and those of its children in the tree."""
 
     __slots__ = ("context_id", "holders", "parent", "pass_id", "reach", "registered", "worker")
 
@@ -93,7 +94,10 @@ class Relay:
 
     @classmethod
     def count(cls, worker: Worker, pass_id: int, context_id: int, rank: int) -> Relay:
-        """Count a hold of a child, or of the worker itself; the first one registers the worker with its parent."""
+        """Count a hold of `rank`, a child or the worker itself, and return the relay of the pass.
+
+        The first hold registers the worker with its parent.
+        """
         with _counting:
             relay = worker.relays.get(pass_id)
             new = relay is None
@@ -129,14 +133,17 @@ class Relay:
         self.registered._set(2, error)
 
     def _remove(self) -> bool:
-        """End this relay; False if it has ended before. Called with the lock."""
+        """End this relay; returns False if it has ended before. Called with the lock."""
         if self.worker.relays.get(self.pass_id) is not self:
             return False
         del self.worker.relays[self.pass_id]
         return True
 
     def answer(self) -> bytes | Future:
-        """The answer to a child's HOLD: the state of the reach phase, once the parent knows of this worker."""
+        """Return the answer to a child's HOLD: the state of the reach phase.
+
+        A Future of it, if the parent does not know of this worker yet.
+        """
         if self.registered.done():
             return self._state()
         later = Future()
@@ -154,7 +161,7 @@ class Relay:
             later._set(2, error)
 
     def done(self, rank: int, failed: bool = False) -> None:
-        """A hold has ended; when it was the last one, tell the parent, unless the pass has failed."""
+        """Note that a hold of `rank` has ended; after the last one, tell the parent, unless the pass has failed."""
         with _counting:
             left = self.holders.get(rank, 0) - 1
             if left > 0:
@@ -166,7 +173,7 @@ class Relay:
             self.worker.agent.notify(self.parent, _DONE, extra=self.pass_id)
 
     def reached(self, reach_id: int) -> None:
-        """The reach phase is over: tell those that hold parts."""
+        """The reach phase is over: tell all children that hold parts, and start the parts here."""
         with _counting:
             self.reach = ReachState(True, reach_id)
             ranks = list(self.holders)
@@ -174,7 +181,7 @@ class Relay:
             tell_reached(self.worker, self.context_id, self.pass_id, rank, reach_id)
 
     def abort(self) -> None:
-        """The pass has failed: tell those that hold parts."""
+        """The pass has failed: tell all children that hold parts, and drop the parts here."""
         with _counting:
             self._remove()
             ranks = list(self.holders)
@@ -184,7 +191,7 @@ class Relay:
 
 # -- from a holder to the initiator -----------------------------------------------------------------------------------
 def register_hold(part: JoinedPart) -> None:
-    """Register a part with the initiator of its pass, which accepts or refuses it."""
+    """Register a joined part with the initiator of its pass, which accepts or refuses it; does not wait."""
     branch = part.branch
     worker, pass_ = branch.worker, branch.pass_
     if pass_.initiator == worker.worker_id:
@@ -209,6 +216,7 @@ def _registered(part: JoinedPart, relay: Relay, registered: Future) -> None:
 
 
 def _initiated(worker: Worker, pass_id: int) -> RootBranch:
+    """Return the branch of the roots of a pass that this worker has begun; RuntimeError if the pass has ended."""
     found = worker.initiated.get(pass_id)
     if found is None:
         raise RuntimeError(f"backward pass {pass_id} is not running on rank {worker.worker_id}: it has ended or failed")
@@ -216,7 +224,10 @@ def _initiated(worker: Worker, pass_id: int) -> RootBranch:
 
 
 def report_done(part: JoinedPart, failed: bool) -> None:
-    """A part has run or was dropped. If it has failed (`failed`), the initiator was told before, by `report_failure`."""
+    """Report that a part has run or was dropped.
+
+    If it has failed (`failed`), `report_failure` has told the initiator before.
+    """
     worker, pass_ = part.branch.worker, part.branch.pass_
     if part.relay is not None:
         part.relay.done(worker.worker_id, failed)
@@ -231,7 +242,7 @@ def _hold_done(worker: Worker, pass_id: int, rank: int) -> None:
 
 
 def report_failure(worker: Worker, pass_: Pass, error: BaseException) -> None:
-    """Tell the initiator that the pass failed on this worker."""
+    """Tell the initiator of a pass that it failed on this worker, with the error."""
     _report_failure(worker, pass_.id, error)
 
 
@@ -266,7 +277,7 @@ def _handle_failed(agent: Agent, message: RawMessage) -> None:
 
 # -- from the initiator to a holder -----------------------------------------------------------------------------------
 def tell_reached(worker: Worker, context_id: int, pass_id: int, rank: int, reach_id: int) -> None:
-    """Tell a worker that the reach phase is over, so that the parts of the pass may run."""
+    """Tell the worker `rank` that the reach phase is over, so that its parts of the pass may run."""
     if rank == worker.worker_id:
         _start_parts(worker, context_id, pass_id, reach_id)
     else:
@@ -282,7 +293,7 @@ def _start_parts(worker: Worker, context_id: int, pass_id: int, reach_id: int) -
 
 
 def tell_abort(worker: Worker, context_id: int, pass_id: int, rank: int) -> None:
-    """Tell a worker that the pass has failed, so that it drops its parts."""
+    """Tell the worker `rank` that the pass has failed, so that it drops its parts."""
     if rank == worker.worker_id:
         _abort_parts(worker, context_id, pass_id)
     else:
@@ -311,7 +322,10 @@ def _handle_abort(agent: Agent, message: RawMessage) -> None:
 
 # -- loss of a worker -------------------------------------------------------------------------------------------------
 def _worker_lost(agent: Agent, rank: int) -> None:
-    """Fail passes that wait for parts of a lost worker; drop parts of passes that it initiated, and its contexts."""
+    """Handle the loss of the worker `rank`.
+
+    Passes that wait for its parts fail; parts of passes that it initiated are dropped, and its contexts released.
+    """
     worker: Worker = agent.autograd
     why = agent.gone_error(rank)
     for branch in list(worker.initiated.values()):

@@ -1,9 +1,9 @@
 """The work of one distributed backward pass on this worker.
 
 `Pass` is the description of a pass that every worker has. A `Branch` is the work that one message of the pass (or the roots)
-starts on a worker: it runs the send functions whose gradients arrived, sends the resulting gradients to other workers, and is
-answered when these have answered. So the whole pass is over when the initiator's own branch is. Gradients for the worker that
-sent the message are returned in the answer, which saves a message.
+starts on a worker: it runs the send functions whose gradients have arrived, and sends the resulting gradients to other workers.
+Its message is answered when these have answered, so the whole pass is over when the initiator's own branch is. Gradients for the
+worker that sent the message are returned in the answer, which saves a message.
 
 Gradients on the wire, without pickle: `kind | (message id, count) ... | extras`, followed by arrays. The most frequent message,
 plain arrays for one send function, contains only the message id. A sparse gradient is sent as two arrays, indices and values.
@@ -71,10 +71,10 @@ _capturing = threading.Lock()  # several threads of a pass may add to a captured
 
 
 class Pass:
-    """One backward pass. Its id contains the initiator's rank and the options, so that every worker can read them.
+    """One backward pass, as every worker knows it from its id, which contains the initiator's rank and the options.
 
-    The options are `keep` (the graph may be used again), `F` (the namespace in which derivatives run; it records them with
-    `create_graph=True`) and `discard` (contexts accumulate no gradients, as for `grad`).
+    The options are `keep` (the graph may be used again), `F` (the namespace in which derivatives run; it records them
+    with `create_graph=True`) and `discard` (contexts accumulate no gradients, as for `grad`).
     """
 
     __slots__ = ("F", "captured", "captures", "discard", "id", "initiator", "keep", "terms", "thread")
@@ -92,15 +92,16 @@ class Pass:
 
     @classmethod
     def begin(cls, rank: int, number: int, keep: bool, create: bool, discard: bool) -> Pass:
-        """Create a pass on its initiator: `rank` is the rank of this worker, and `number` counts the passes that it begins.
+        """Create a pass on its initiator.
 
-        `keep` and `discard` are options (see the class); `create` says whether the pass is recorded.
+        `rank` is that of this worker, `number` counts the passes that it begins. `keep` and `discard` are options (see
+        the class); `create` says whether the pass is recorded.
         """
         flags = _KEEP * keep | _CREATE * create | _DISCARD * discard
         return cls(rank << RANK_SHIFT | (number << _BITS) & ((1 << RANK_SHIFT) - 1) | flags)
 
     def run(self, context: DistAutogradContext, source: Source, grads: list[Any]) -> Batches:
-        """Run the graph below a source with its gradients (the list is emptied); returns the gradients for other workers.
+        """Run the graph below a source with its gradients (the list is emptied); returns those for other workers, by rank.
 
         A path runs without the engine, unless it is recorded, traced, captured or has user code that may need the engine.
         """
@@ -124,7 +125,7 @@ class Pass:
         return sink.outgoing
 
     def _run_unrecorded(self, path: Path, grads: list[Any], sink: Sink) -> None:
-        """Run a path with user code, whose operations are not recorded."""
+        """Run a path with user code; its operations must not be recorded."""
         before, MODE.enabled = MODE.enabled, False
         try:
             path.run(RAW, self.keep, grads, sink)
@@ -132,7 +133,7 @@ class Pass:
             MODE.enabled = before
 
     def run_task(self, task: GraphTask, user_code: bool) -> None:
-        """Run the ready nodes of a task of this pass; records with `create_graph`. `user_code`: some may run user code."""
+        """Run the ready nodes of a task of this pass, recorded with `create_graph`. `user_code`: some may run user code."""
         suspended = suspend() if self.thread and self.thread == get_ident() else -1
         try:
             self._run_task(task, user_code)
@@ -153,7 +154,7 @@ class Pass:
             task.captured = {}
 
     def _capture(self, found: dict[int, Any]) -> None:
-        """Add the gradients of captured nodes (those that `grad` asks for) from one task; `found` has them by place."""
+        """Add the gradients of captured nodes (those that `grad` asks for) from one task; `found` has them by their index."""
         with _capturing:
             for place, grad in found.items():
                 if grad is not None and _Chosen.deterministic:
@@ -175,7 +176,7 @@ _LAYOUT = struct.Struct("<?B")  # sparse and coalesced, number of dimensions (0:
 def encode(
     batch: Sequence[MessageGradients], context: DistAutogradContext, pass_: Pass
 ) -> tuple[bytes, list[Any]]:
-    """Encode gradients of a pass: bytes and arrays of a message."""
+    """Encode gradients of a pass for a message; returns bytes and arrays. With `create_graph` this records a send function."""
     if len(batch) == 1 and pass_.F is RAW and context.origins is None:
         single = batch[0]
         for grad in single.grads:
@@ -189,7 +190,7 @@ def encode(
 def _encode(
     batch: Sequence[MessageGradients], context: DistAutogradContext, pass_: Pass
 ) -> tuple[bytes, list[Any]]:
-    """`encode` in the general case."""
+    """`encode` for all but the most frequent messages."""
     head = _COUNT.pack(len(batch)) + b"".join(_MESSAGE.pack(each.message_id, len(each.grads)) for each in batch)
     flat = [grad for each in batch for grad in each.grads]
     if pass_.F is not RAW:
@@ -205,7 +206,7 @@ def _encode(
 
 
 def _directed(batch: Sequence[MessageGradients], values: list[Any], origins: dict[int, list[device]]) -> list[Any]:
-    """The arrays with their target devices, from which their tensors were sent."""
+    """Return the arrays with the devices at which they have to arrive: those that their tensors have left."""
     targets = [place for each in batch for place in origins.get(each.message_id) or [CPU] * len(each.grads)]
     return [ArrayForDevice(array, target) for value, target in zip(values, targets) for array in _flattened([value])]
 
@@ -224,7 +225,7 @@ def _flattened(values: list[Any]) -> list[Any]:
 
 
 def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
-    """Record the sending of gradients that have a graph (`create_graph=True`)."""
+    """Record the sending of gradients that have a graph themselves (`create_graph=True`); returns the bytes that say so."""
     message_id = this_worker().container.new_message_id()
     record_send(context, message_id, tensors)
     return _RECORDED.pack(message_id) + bytes(tensor._requires for tensor in tensors)
@@ -233,7 +234,7 @@ def _record(tensors: list[Tensor], context: DistAutogradContext) -> bytes:
 def decode(
     body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, pass_: Pass
 ) -> list[MessageGradients]:
-    """Decode the gradients of a message from rank `src`; RuntimeError if their number is wrong."""
+    """Decode the gradients of a message from the rank `src`; RuntimeError if their number is wrong. `arrays` is emptied."""
     if len(body) == _SINGLE.size:
         return [MessageGradients(_SINGLE.unpack(body)[0], arrays)]
     return _decode(body, arrays, src, context, pass_)
@@ -242,7 +243,7 @@ def decode(
 def _decode(
     body: bytes, arrays: list[Any], src: int, context: DistAutogradContext, pass_: Pass
 ) -> list[MessageGradients]:
-    """`decode` in the general case."""
+    """`decode` for all but the most frequent messages."""
     (count,) = _COUNT.unpack_from(body, 1)
     place = 1 + _COUNT.size
     heads = [_MESSAGE.unpack_from(body, place + i * _MESSAGE.size) for i in range(count)]
@@ -306,7 +307,7 @@ _MESSAGE_ID = struct.Struct("<q")
 
 
 class _Gather:
-    """Completes `future` when `count` requests have been answered."""
+    """Counts answers to `count` requests; `future` is done when all have been answered, and fails with the last error."""
 
     def __init__(self, count: int) -> None:
         self._left, self._lock = count, threading.Lock()
@@ -329,7 +330,10 @@ class _Gather:
 
 
 def reach(worker: Worker, context: DistAutogradContext, reach_id: int, sources: Iterable[Source]) -> Future | None:
-    """Mark all send functions below `sources`, on this and other workers. None if done, else a Future."""
+    """Mark all send functions that get gradients if these sources do, on this and other workers.
+
+    `reach_id` is the id under which contexts keep the marks. Returns None if that is done, otherwise a Future.
+    """
     elsewhere: dict[int, list[int]] = {}
     with context.lock:
         context.parts.update()
@@ -374,6 +378,8 @@ HOLDING, COLLECTED, COMPLETE = range(3)
 
 
 class _Delivery(NamedTuple):
+    """Gradients of one source that have arrived at a joined part."""
+
     source: Source
     grads: list[Any]
 
@@ -430,8 +436,10 @@ class JoinedPart:
 
     # -- without the initiator -------------------------------------------------------------------------------------------
     def collect(self, source: Source, grads: list[Any]) -> int:
-        """Add the gradients of one source if the part collects. Returns COLLECTED; or COMPLETE for the last ones, after which the
-        caller runs the part; or HOLDING if a hold is registered, so that `deliver` must be used.
+        """Add the gradients of one source, if the part still collects.
+
+        Returns COLLECTED; COMPLETE for the last ones, after which the caller has to call `run_collected`; HOLDING if a
+        hold is registered, so that the caller has to use `deliver`. RuntimeError if the source has had its gradients.
         """
         with self._lock:
             if not self._collecting:
@@ -448,7 +456,7 @@ class JoinedPart:
             return COMPLETE
 
     def hold(self) -> None:
-        """Register a hold with the initiator, if this has not been done and the part still lacks gradients."""
+        """Register a hold with the initiator, unless this was done or all gradients are there."""
         with self._lock:
             first = self._collecting and not self._over
             self._collecting = False
@@ -457,7 +465,7 @@ class JoinedPart:
             register_hold(self)
 
     def run_collected(self) -> Batches:
-        """Run the part with the gradients of all its sources; returns those of recv functions."""
+        """Run the part with the gradients of all its sources; returns the gradients for other workers, by rank."""
         branch = self.branch
         pass_ = branch.pass_
         self._leave_context()
@@ -478,18 +486,21 @@ class JoinedPart:
 
     # -- messages of the initiator ---------------------------------------------------------------------------------------
     def accept(self, reach: ReachState) -> None:
-        """The initiator has accepted this part and waits for it."""
+        """The initiator has accepted the hold, and waits for this part."""
         self.registered.set_result(None)
         if reach.over:
             self.start(reach.reach_id)
 
     def refuse(self, error: BaseException) -> None:
-        """The initiator has refused this part: branches that brought gradients fail with the error."""
+        """The initiator has refused the hold: branches that brought gradients fail with the error."""
         self.registered._set(2, error)
         self.fail(error)
 
     def start(self, reach_id: int) -> None:
-        """The reach phase is over and has marked the send functions that will get gradients (roots always do): start to run."""
+        """The reach phase is over: run the part, as far as gradients have arrived.
+
+        Under `reach_id` the context has the send functions that will get gradients; roots always do.
+        """
         branch = self.branch
         reached = branch.context.reached.get(reach_id, set())
         with self._lock:
@@ -504,14 +515,14 @@ class JoinedPart:
         self._work()
 
     def abort(self) -> None:
-        """The pass has failed: drop everything. The initiator no longer waits for this part."""
+        """The pass has failed: drop all gradients. The initiator does not wait for this part any more."""
         with self._lock:
             self._over = self._aborted = True
         self._settle()
 
     # -- running -------------------------------------------------------------------------------------------
     def deliver(self, source: Source, grads: list[Any]) -> None:
-        """Add the gradients of one source: run the nodes that become ready, or hold the gradients until the reach phase ends."""
+        """Add the gradients of one source. Nodes that become ready run, if the reach phase is over."""
         self._waiting.append(_Delivery(source, grads))
         self._work()
 
@@ -546,12 +557,12 @@ class JoinedPart:
             branch.send_all(branch.route(outgoing))
 
     def fail(self, error: BaseException) -> None:
-        """Fail the pass because of an error in this part, and drop everything."""
+        """Fail the pass with an error of this part, and drop all gradients."""
         self.branch.fail(error)
         self.abort()
 
     def _settle(self) -> None:
-        """End the part, once, when it is over and no thread runs it."""
+        """End the part when it is over and no thread runs it; only the first call does."""
         with self._lock:
             if self._running or self._settled or not self._over:
                 return
@@ -580,7 +591,10 @@ _REQUEST = int(MessageType.BACKWARD_AUTOGRAD_REQ)
 
 
 class Branch:
-    """The work on one worker that one message of a pass starts (a *branch*, see the glossary)."""
+    """The work on one worker that one message of a pass starts (a *branch*, see docs/glossary.md).
+
+    `requester` is the rank that sent the message; gradients for it are returned in the answer.
+    """
 
     __slots__ = (
         "answer",
@@ -611,7 +625,7 @@ class Branch:
 
     # -- running -----------------------------------------------------------------------------------------
     def run(self, batch: list[MessageGradients]) -> None:
-        """Run send functions of this worker with gradients, and send the results to other workers."""
+        """Run send functions of this worker with the gradients of a message, and send the results to other workers."""
         try:
             self.send_all(self.process(batch))
         except BaseException as error:
@@ -619,7 +633,7 @@ class Branch:
         self.settle()
 
     def finish(self, outgoing: Batches) -> None:
-        """Send the results of the branch's own work to other workers."""
+        """Send the results of the branch's own work, which has run, to other workers."""
         try:
             self.send_all(self.route(outgoing))
         except BaseException as error:
@@ -627,7 +641,7 @@ class Branch:
         self.settle()
 
     def process(self, batch: list[MessageGradients]) -> Batches:
-        """Run send functions of this worker with gradients; returns the gradients for other workers."""
+        """Run send functions of this worker with gradients (the list is emptied); returns those for other workers, by rank."""
         elsewhere: Batches = {}
         context, pass_ = self.context, self.pass_
         parts = context.parts
@@ -644,7 +658,7 @@ class Branch:
         return elsewhere
 
     def route(self, outgoing: Batches) -> Batches:
-        """Put gradients for the requester into the answer and process those for this worker; returns those for others."""
+        """Put gradients for the requester into the answer, and run those for this worker; returns those for others, by rank."""
         here: list[MessageGradients] = []
         elsewhere: Batches = {}
         self._sort(outgoing, here, elsewhere)
@@ -665,13 +679,19 @@ class Branch:
                 elsewhere[rank] = batch
 
     def defer(self, run: Callable[[], None]) -> bool:
-        """If this thread must not run user code, let the pool `run` it in the branch's context; False if it may run here."""
+        """If this thread polls, let the pool call `run` (user code) in the branch's context; returns whether it does.
+
+        If not, the caller calls it.
+        """
         agent = self.worker.agent
         return agent is not None and agent.defer(partial(_run_within, self.context, run))
 
     # -- joined parts --------------------------------------------------------------------------------------------------
     def _hold(self, source: Source, grads: list[Any]) -> Batches:
-        """Hold gradients in a joined part until the other sources of the part have theirs; if all have, run it."""
+        """Hold gradients in the joined part of their source until its other sources have theirs.
+
+        If all have, runs the part; returns the gradients for other workers, by rank.
+        """
         part = find_part(self.worker, self.context, self.pass_, source)
         state = part.collect(source, grads)
         if state == COMPLETE:
@@ -689,7 +709,10 @@ class Branch:
         return {}
 
     def _register_holds(self, parts: Iterable[JoinedPart]) -> None:
-        """When all other work is done: register the parts that lack gradients, or drop them if the pass has failed here."""
+        """Register the parts that still lack gradients; drop them if the pass has failed here.
+
+        Called when all other work of the branch is done.
+        """
         for part in parts:
             if self.error is not None:
                 part.abort()
@@ -698,7 +721,7 @@ class Branch:
                 self._wait_for_hold(part)
 
     def _wait_for_hold(self, part: JoinedPart) -> None:
-        """The branch must not end before the initiator knows of the part."""
+        """Keep the branch from ending before the initiator knows of the part."""
         if part.holding and not part.registered.done():
             with self.lock:
                 self.pending += 1
@@ -713,7 +736,7 @@ class Branch:
 
     # -- messages ------------------------------------------------------------------------------------------------------
     def send_all(self, batches: Batches) -> None:
-        """Send gradients to other workers; their answers continue the branch."""
+        """Send gradients to other workers, given by rank; the branch goes on when they answer."""
         for rank, batch in batches.items():
             self.lock.acquire()
             try:
@@ -733,7 +756,7 @@ class Branch:
     def send(
         self, rank: int, batch: list[MessageGradients], then: Callable[[Any], None] | None = None
     ) -> CallFuture:
-        """Send gradients to another worker; returns the future of its answer."""
+        """Send gradients to the worker `rank`; returns the future of its answer, with which `then` is called."""
         context, pass_ = self.context, self.pass_
         body, arrays = encode(batch, context, pass_)  # with create_graph, this records a send function
         context.known_workers.add(rank)  # it gets the context with this message, so it must be told of the release
@@ -742,7 +765,7 @@ class Branch:
         )
 
     def answered_gradients(self, reply: CallFuture) -> list[MessageGradients]:
-        """The gradients in another worker's answer."""
+        """Return the gradients in another worker's answer."""
         answer = reply.value()
         if answer is None:
             return []
@@ -762,14 +785,17 @@ class Branch:
 
     # -- the end -------------------------------------------------------------------------------------------------------
     def fail(self, error: BaseException) -> None:
-        """Record an error, if it is the first, and report it to the initiator."""
+        """Fail the branch with an error, if it is the first, and report it to the initiator."""
         with self.lock:
             if self.error is None:  # later errors are often consequences of the first
                 self.error = error
         report_failure(self.worker, self.pass_, error)
 
     def settle(self) -> None:
-        """Decrement `pending`; at 0 the branch ends, after it has registered the parts that lack gradients."""
+        """Count a piece of work as done (`pending`); after the last one the branch ends.
+
+        Before it ends, it registers the parts that lack gradients.
+        """
         self.lock.acquire()
         try:
             self.pending -= 1
@@ -795,7 +821,7 @@ class Branch:
             on_end(self)
 
     def reply(self) -> Any:
-        """The answer for the requester, or its Future while the branch runs."""
+        """Return the answer for the requester, or a Future of it while the branch runs."""
         self.lock.acquire()
         try:
             if not self.ended:
@@ -807,7 +833,7 @@ class Branch:
         return self.result()
 
     def result(self) -> Any:
-        """The answer for the requester: its gradients, or None. Raises if the branch has failed."""
+        """Return the answer for the requester: its gradients, encoded, or None. Raises the error if the branch has failed."""
         if self.error is not None:
             raise self.error
         return encode(self.answer, self.context, self.pass_) if self.answer else None
@@ -826,7 +852,7 @@ def _run_within(context: DistAutogradContext, run: Callable[[], None]) -> None:
 
 
 def find_part(worker: Worker, context: DistAutogradContext, pass_: Pass, source: Source) -> JoinedPart:
-    """The joined part of a pass to which `source` belongs; a new one if there is none."""
+    """Return the joined part of a pass to which `source` belongs; a new one if there is none."""
     with context.lock:
         joined = context.joined.get(pass_.id, {})
         found = joined.get(source)
@@ -838,9 +864,10 @@ def find_part(worker: Worker, context: DistAutogradContext, pass_: Pass, source:
 
 
 def make_part(worker: Worker, context: DistAutogradContext, pass_: Pass, sources: list[Source]) -> JoinedPart:
-    """Create a part that waits for the gradients of `sources`. Call it under the context's lock.
+    """Create the joined part of a pass for `sources`, whose gradients it will wait for. Call it under the context's lock.
 
-    A source that ran independently earlier in this pass shares nodes only with later sends, so the part does not wait for it.
+    It does not wait for a source that ran independently earlier in this pass: that one shares nodes only with later
+    sends.
     """
     if context.released:  # no message would find the part
         raise RuntimeError(f"Could not find autograd context with id: {context.context_id}")

@@ -60,7 +60,10 @@ if TYPE_CHECKING:
 
 # -- requests of others ------------------------------------------------------------------------------------------------
 class RawMessage:
-    """A received internal message: sender, bytes, arrays, and fields of the header."""
+    """A received internal message: the rank of its sender, its bytes and arrays, and fields of its header.
+
+    What `extra` and `extra2` mean depends on the type of the message.
+    """
 
     __slots__ = ("arrays", "body", "context_id", "extra", "extra2", "message_id", "src")
 
@@ -90,9 +93,11 @@ class Server:
         self._handled, self._handlers, self._interceptor = self.handled.numbers, extensions.handlers, extensions.interceptor
 
     def receive(self, frame: Any, kind: int, waiting: bool) -> Any:
-        """Serve a request on this thread and return None; or return the frame, for a thread on which user code may run.
+        """Serve a request on this thread and return None; or return the frame, if it has to be served where user code may run.
 
-        Requests to an earlier incarnation are dropped. `waiting`: this thread waits for a future."""
+        `kind` is the type of the message. `waiting`: this thread waits for a future, so it must not block. A request to
+        an earlier incarnation of this worker is dropped.
+        """
         if self.epoch and epoch_of(frame) not in (0, self.epoch):
             return None  # sent to an earlier incarnation of this worker
         if kind == _CALL:
@@ -115,7 +120,7 @@ class Server:
         return None
 
     def serve(self, frame: Any, kind: int) -> None:
-        """Serve a request on a thread where user code may run."""
+        """Serve a request, and call the instruments before and after; on a thread where user code may run."""
         observers = self._instruments.active
         if not observers:
             self.dispatch(frame, kind)
@@ -128,7 +133,7 @@ class Server:
             tell(observers, "after_serve", self._agent)
 
     def dispatch(self, frame: Any, kind: int) -> None:
-        """Serve a request by its type."""
+        """Serve a request according to its type `kind`; an unknown type is answered with an error."""
         header = read_header(frame)
         if kind == _CALL or kind == OPERATOR_CALL:
             self._serve_call(frame, header)
@@ -163,7 +168,7 @@ class Server:
             self._answer_error(header, error)
 
     def _serve_special(self, frame: Any, header: Header, handler: extensions.CallHandler) -> None:
-        """Let another layer serve a request that carries a user function."""
+        """Let the handler of another layer (`extensions.CallHandler`) serve a request that carries a user function."""
         told = extensions.CallHeader(
             header.src, header.kind, header.call_id, header.extra, header.extra2, header.context_id, header.message_id
         )
@@ -182,7 +187,7 @@ class Server:
             self._answer_error(header, error)
 
     def _decode_call(self, frame: Any, header: Header) -> tuple[Any, Any, Any, Any]:
-        """Decode a request: the function, its arguments, and the tensors among them."""
+        """Decode a request; returns the function, its arguments (a tuple and a dict), and the tensors among them."""
         # decode first: if the function does not exist, RRefs in the arguments must still be created to be released
         args, tensors, name = decode_frame(self._agent, frame, header)
         func = function_of(name) if name else None
@@ -197,9 +202,10 @@ class Server:
     def _run_and_answer(
         self, header: Header, func: Any, args: Any, kwargs: Any, in_context: bool, context: Any
     ) -> None:
-        """Run a function and answer. If the request came with a context (`in_context`), the caller has made `context` current.
+        """Run a function and answer its request.
 
-        It is None if the context has been released.
+        `in_context`: the request came with an autograd context. `context` is that context, None if it has been released;
+        the caller has made it current.
         """
         result = func(*args, **kwargs) if kwargs else func(*args)
         if getattr(func, "_wrapped_async_rpc_function", None) is not None:
@@ -254,7 +260,10 @@ class Server:
 
     # -- answers -------------------------------------------------------------------------------------------------------
     def _answer(self, header: Header, result: Any, in_context: bool) -> None:
-        """Send a result. Raises without having sent anything if it cannot be encoded. `in_context`: record it, too."""
+        """Send a result, and record its tensors if `in_context`.
+
+        Raises, without having sent anything, if the result cannot be encoded.
+        """
         payload: Payload | None
         flags = 0
         if result is None:
@@ -276,9 +285,9 @@ class Server:
         self._sender.send(header.src, _REPLY, payload, flags, header.call_id, context_id, message_id)
 
     def _answer_later(self, header: Header, func: Any, result: Any, in_context: bool, context: Any) -> None:
-        """Send the value of the future `result` when it is completed.
+        """Answer a request when the future `result` is completed, without occupying a thread until then.
 
-        If the request came with a context (`in_context`), the answer is recorded in it; `func` is for error messages.
+        `in_context` and `context` are as in `_run_and_answer`; `func` is for error messages.
         """
         result = _as_future(func, result)
 
@@ -301,10 +310,12 @@ class Server:
         result._add(completed)
 
     def _answer_error(self, header: Header, error: BaseException) -> None:
+        """Answer the request of a user function with an exception."""
         self._done(header)
         self._send_error(header, error)
 
     def _send_error(self, header: Header, error: BaseException) -> None:
+        """Send an exception to the caller, or log it if the message has no answer."""
         if header.call_id == NO_CALL:
             logger.error("%s: a message from rank %s failed", self._agent.info, header.src, exc_info=error)
             return
@@ -313,7 +324,7 @@ class Server:
         self.send_error(header.src, header.call_id, error)
 
     def send_error(self, dst: int, call_id: int, error: BaseException) -> None:
-        """Answer a call with an exception."""
+        """Answer the call `call_id` of the rank `dst` with an exception. Never raises because of the exception itself."""
         try:
             packed = pack_error(self._agent.info, error)
         except BaseException as failure:  # methods of the user's exception failed: the caller needs an answer nevertheless
@@ -322,14 +333,14 @@ class Server:
         self._sender.send(dst, _EXCEPTION, encode_raw(packed, []), 0, call_id)
 
     def _done(self, header: Header) -> None:
-        """Count a call as handled, once: if an answer cannot be sent, an error follows for the same call."""
-        found = self.running.pop(header, self) is None  # None is the value of all entries
+        """Count a request as handled, only once: if its answer cannot be sent, an error is sent for the same request."""
+        found = self.running.pop(header, self) is None  # the entries' value is None; `self` stands for "no entry"
         if found and header.call_id != NO_CALL:
             next(self._handled)
 
 
 def _as_future(func: Any, result: Any) -> Future:
-    """The future that a function marked with `async_execution` returned, ours or torch's; otherwise PyTorch's RuntimeError."""
+    """Return the future that a function marked with `async_execution` has returned, ours or torch's; RuntimeError for others."""
     if isinstance(result, Future):
         return result
     if is_torch_future(result):
@@ -345,20 +356,30 @@ def _as_future(func: Any, result: Any) -> Future:
 
 
 def _execute(func: Any, args: Any, kwargs: Any) -> tuple[Any, bool]:
-    """The result of a function, and whether it is a future of the value (not a value that happens to be a future)."""
+    """Run a function; returns its result, and whether that is a Future which has to be waited for.
+
+    It is if the function is marked with `async_execution`; otherwise a Future is just a value.
+    """
     result, later = func(*args, **kwargs), getattr(func, "_wrapped_async_rpc_function", None) is not None
     return _as_future(func, result) if later else result, later
 
 
 def _is_flat(fut: Future) -> bool:
-    """Whether a result can be encoded without pickle."""
+    """Return whether the value of a future can be encoded without pickle, and so without running user code."""
     value = fut._value
     return fut._state == 1 and (value is None or encode_flat(value if type(value) is tuple and value else (value,)) is not None)
 
 
 # -- the agent ---------------------------------------------------------------------------------------------------------
 class Agent:
-    """One worker of an RPC world: makes and serves calls. Implements `MessageHandler` for its progress."""
+    """One worker of an RPC world: makes calls and serves those of others. Implements `MessageHandler` for its progress.
+
+    Args:
+        name: the name of the worker.
+        transport: sends and receives its messages.
+        num_worker_threads: how many user functions may run at a time.
+        rpc_timeout: the default timeout of calls in seconds, 0 for none.
+    """
 
     call_table_type = CallTable
     server_type = Server
@@ -405,9 +426,10 @@ class Agent:
         extra: int = 0,
         extra2: int = 0,
     ) -> CallFuture:
-        """Ask the rank `dst` to run `func(*args, **kwargs)`; returns the future of its answer. `timeout` in seconds, 0 for none.
+        """Ask the rank `dst` to run `func(*args, **kwargs)`; returns the future of its answer.
 
-        `kind`, `extra` and `extra2` are header fields, for requests that another layer serves (`remote`).
+        `timeout` is in seconds, 0 for none. `kind`, `extra` and `extra2` are header fields, for requests that another
+        layer serves (those of `remote`).
         """
         if not self._instruments.active:
             return self.calls.call(dst, func, args, kwargs, timeout, kind, extra, extra2)
@@ -419,7 +441,7 @@ class Agent:
             tell(observers, "after_call", self)
 
     def call_sync(self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float) -> Any:
-        """Make a call and wait for its answer; returns the result or raises the error."""
+        """Make a call with `timeout` seconds (0: none) and wait for its answer; returns the result or raises the error."""
         if not self._instruments.active:
             fut = self.calls.call(dst, func, args, kwargs, timeout, CALL, 0, 0)
             self.calls.wait_for(fut)
@@ -451,9 +473,15 @@ class Agent:
         context: tuple[int, int] = (0, 0),
         then: Callable[[Future], None] | None = None,
     ) -> CallFuture:
-        """Send an internal message, without pickle; returns the future of its answer, `(bytes, list of arrays)` or None.
+        """Send an internal message, without pickle; returns the future of its answer: `(bytes, list of arrays)`, or None.
 
-        `then` is called with the completed future; that is cheaper than adding a callback afterwards.
+        Args:
+            dst, kind: the rank of the receiver and the type of the message (`MessageType`).
+            body, arrays: what the receiver's handler gets.
+            timeout: in seconds, 0 for none; by default that of calls.
+            extra, extra2, context: header fields, whose meaning depends on the type; `context` is (context id, message
+                id).
+            then: called with the completed future; cheaper than adding a callback afterwards.
         """
         return self.calls.request(dst, kind, body, arrays, timeout, extra, extra2, context, then)
 
@@ -466,9 +494,10 @@ class Agent:
         extra2: int = 0,
         then: Callable[[Future], None] | None = None,
     ) -> None:
-        """`request` for control messages that must arrive: failed sends are repeated with growing delays.
+        """Send an internal message that must arrive: a failed send is repeated up to 5 times, with growing delays.
 
-        `then` is called once, with the future of the last attempt. The handler must be idempotent.
+        Arguments as for `request`. `then` is called once, with the future of the last attempt. The handler must be
+        idempotent.
         """
         self.calls.request_with_retries(dst, kind, body, extra, extra2, then)
 
@@ -482,7 +511,10 @@ class Agent:
         extra2: int = 0,
         context: tuple[int, int] = (0, 0),
     ) -> None:
-        """Send an internal message without an answer. Graceful shutdown does not wait for it; use `request` if it should."""
+        """Send an internal message that is not answered; arguments as for `request`.
+
+        Graceful shutdown does not wait for it; use `request` if it should.
+        """
         before = enter()
         try:
             self.sender.send(dst, kind, encode_raw(body, arrays), 0, NO_CALL, context[0], context[1], b"", extra, extra2)
@@ -490,28 +522,31 @@ class Agent:
             leave(before)
 
     def wait(self, fut: Future, deadline: float | None = None) -> None:
-        """Make progress until `fut` is done or `deadline` has passed."""
+        """Make progress until `fut` is done or the time `deadline` (of `time.monotonic()`) has come."""
         self.progress.waiters.wait(fut, deadline)
 
     def wait_for(self, fut: CallFuture) -> None:
-        """Wait until one of this agent's requests is answered or has timed out."""
+        """Wait until a future that `call` or `request` returned is answered or has timed out."""
         self.calls.wait_for(fut)
 
     def after(self, seconds: float, run: Callable[[], None]) -> None:
-        """Call `run`, which must not block, after some seconds."""
+        """Have `run` called once, in `seconds` from now, on a thread that polls; it must not block."""
         self.calls.timers.after(seconds, run)
 
     def run_when_idle(self, work: Callable[[Any], None], subject: Any) -> None:
-        """Let the next thread whose poll finds nothing run `work(subject)`, which must be library code that never blocks."""
+        """Have `work(subject)` run by the next thread whose poll finds no message; library code that never blocks."""
         self._idle.run_when_idle(work, subject)
 
     def defer(self, run: Callable[[], None]) -> bool:
-        """If users' code must not run on the current thread, let the pool run it; returns whether it did."""
+        """Let the pool run `run`, user code, if the current thread polls, where user code must not run; returns whether it did.
+
+        If it returns False, the caller runs it.
+        """
         return self.progress.waiters.defer(run)
 
     # -- called by progress (MessageHandler) -------------------------------------------------------------------------
     def receive(self, frame: Any, waiting_for: Future | None) -> Any:
-        """Handle a frame, or return it if that may run user code."""
+        """Handle a received frame, or return it if that may run user code; see `MessageHandler.receive`."""
         try:
             kind = kind_of(frame)
             if kind == _REPLY or kind == EXCEPTION:
@@ -522,11 +557,11 @@ class Agent:
         return None
 
     def answers(self, work: Any, fut: Future) -> bool:
-        """Whether a frame is the answer that a future waits for."""
+        """Return whether a frame is the answer that completes the future `fut`."""
         return isinstance(work, bytearray) and self.calls.answers(work, fut)
 
     def serve(self, work: Any) -> None:
-        """Run user work: a frame, or a function of no arguments."""
+        """Run work that `receive` returned (a frame), or a function without arguments. User code may run."""
         if not isinstance(work, bytearray):
             work()
             return
@@ -537,11 +572,11 @@ class Agent:
             self.server.serve(work, kind)
 
     def housekeep(self, now: float) -> None:
-        """Fail calls that have timed out, run timers."""
+        """Run the timers that are due at `now`, and fail the calls that have timed out."""
         self.calls.housekeep(now)
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
-        """A frame could not be sent: fail its call on this worker or, if it was an answer, on the caller."""
+        """Handle a frame that could not be sent to `dst`: fail its call on this worker or, if it was an answer, on the caller."""
         logger.error("could not send a message to rank %s: %s", dst, error)
         header = read_header(frame)
         if header.kind == _REPLY:  # try to send the error to the caller instead
@@ -553,7 +588,11 @@ class Agent:
 
     # -- the other workers ---------------------------------------------------------------------------------------------
     def find(self, to: Any) -> WorkerInfo:
-        """The worker for a name, rank or WorkerInfo; RuntimeError with the known workers otherwise."""
+        """Return the `WorkerInfo` for a name, rank or `WorkerInfo`.
+
+        RuntimeError, with the known workers, if there is none; ValueError for other types. In a dynamic world it waits a
+        little for a worker that has not joined yet.
+        """
         if type(to) is str:
             found = self.by_name.get(to)
             what = "name"
@@ -587,14 +626,14 @@ class Agent:
         )
 
     def _guess(self, to: Any) -> str:
-        """A suggestion: the known name that is closest to an unknown one."""
+        """Return a suggestion for the error about an unknown name: the known name that is closest to it; empty if none is."""
         import difflib
 
         close = difflib.get_close_matches(str(to), list(self.by_name), 1) if type(to) is str else []
         return f"; did you mean {close[0]!r}?" if close else ""
 
     def lose(self, rank: int, why: str) -> None:
-        """Record that a worker has left: all calls to it fail, pending and future ones."""
+        """Record that a worker has left: all calls to it fail with the text `why`, those that are pending and new ones."""
         self.gone[rank] = why
         info = self.workers.pop(rank, None)
         if info is not None and self.by_name.get(info.name) is info:
@@ -604,18 +643,18 @@ class Agent:
         self.calls.fail_calls_to(rank)
 
     def gone_error(self, rank: int) -> WorkerGoneError:
-        """The error for calls to a worker that has left or was lost."""
+        """Return the error for calls to a worker that has left or was lost."""
         loss = self.lost.get(rank)
         return WorkerGoneError(self.gone.get(rank, f"rank {rank} has left")) if loss is None else lost_error(loss)
 
     def fail_everything(self, why: str) -> None:
-        """Fail all pending and future calls, when the agent stops."""
+        """Fail all pending calls, and all later ones, with the text `why`: the agent stops."""
         self.gone.update(dict.fromkeys([*self.workers, *self.gone], why))
         self.calls.fail_all(why)
 
     @property
     def epoch(self) -> int:
-        """This worker's incarnation in a dynamic world; 0 in a static one."""
+        """This worker's incarnation in a dynamic world, from 1; 0 in a static world."""
         return self.server.epoch
 
     @epoch.setter
@@ -623,26 +662,26 @@ class Agent:
         self.server.epoch = epoch
 
     def new_value(self) -> Future:
-        """A future for the value of an RRef; overridden by agents with devices."""
+        """Return a new Future for the value of an RRef; overridden by agents with GPUs."""
         return Future()
 
     def route(self, dst: int, what: str) -> Route:
-        """The device map of a message for `dst`: empty in a world without device maps."""
+        """Return the device map of a message for the rank `dst`; `what` is "Request" or "Response". Empty without GPUs."""
         return Route(what, self.workers[dst].name if dst in self.workers else str(dst), {})
 
     # -- state ---------------------------------------------------------------------------------------------------------
     def issued_and_handled(self) -> tuple[int, int]:
-        """The numbers of requests that this worker has issued and has handled, for graceful shutdown."""
+        """Return how many requests this worker has issued and how many it has answered, for graceful shutdown."""
         return self.calls.issued.count() - self.calls.unsent.count(), self.server.handled.count()
 
     def quiet(self) -> bool:
-        """Whether this worker is idle: no pending call, no running function, no unsent frame."""
+        """Return whether this worker is idle: no pending call, no running function, no unsent frame."""
         # read first: work that leaves the queue is in `running` afterwards
         queued = self.progress.pool.jobs or self.progress.queue.outbox
         return not (queued or self.calls.pending or self.server.running)
 
     def debug_info(self) -> dict[str, Any]:
-        """Numbers of pending calls, threads and bytes, and latencies."""
+        """Return the numbers of calls, threads and bytes of this worker, and a histogram of latencies, by name."""
         counts = self.progress.pool.counts()
         issued, handled = self.issued_and_handled()
         found = {
@@ -672,16 +711,16 @@ class Agent:
     get_metrics = get_debug_info
 
     def get_worker_info(self, worker: Any = None) -> WorkerInfo:
-        """This worker, or the worker for a name or rank."""
+        """Return the `WorkerInfo` of this worker, or of the worker with a name or rank; RuntimeError if it is unknown."""
         return self.info if worker is None else self.find(worker)
 
     def get_worker_infos(self) -> list[WorkerInfo]:
-        """All workers, in the order of ranks."""
+        """Return the `WorkerInfo` of all workers that have not left, in the order of ranks."""
         return [info for _, info in sorted(self.workers.items())]
 
     @property
     def is_static_group(self) -> bool:
-        """Whether all workers were known from the start."""
+        """Whether the world is static: all workers were known from the start."""
         return self.static
 
     def _get_backend_options(self) -> Any:

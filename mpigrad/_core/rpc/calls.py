@@ -69,7 +69,11 @@ logger = logging.getLogger(__name__)
 
 
 class Instrument:
-    """Base class of instruments: its methods do nothing; override those of interest."""
+    """Base class of instruments, the observers of RPC and distributed autograd: methods to override, which do nothing.
+
+    Common arguments: `agent` makes or serves the call; `kind` is a number of `MessageType`; `call_id` identifies a call
+    of its caller (0 for a message without an answer); `extra` is a header field.
+    """
 
     def before_call(self, agent: Any, dst: int, func: Callable[..., Any], kind: int, sync: bool) -> None:
         """A call is about to be encoded and sent; with `sync` the caller also waits for its answer before `after_call`."""
@@ -115,17 +119,17 @@ class Instrument:
 
 
 class Instruments:
-    """The instruments of this process. An object instead of a module variable, because compiled code reads its field faster."""
+    """The instruments of this process. An object, not a module variable: compiled code reads its field faster."""
 
     def __init__(self) -> None:
         self.active: tuple[Instrument, ...] = ()
 
     def add(self, instrument: Instrument) -> None:
-        """Add an instrument."""
+        """Have the methods of an instrument called from now on."""
         self.active = (*self.active, instrument)
 
     def remove(self, instrument: Instrument) -> None:
-        """Remove an instrument; unknown ones are ignored."""
+        """Stop calling an instrument; one that was not added is ignored."""
         self.active = tuple([each for each in self.active if each is not instrument])
 
 
@@ -133,7 +137,10 @@ INSTRUMENTS = Instruments()
 
 
 def tell(observers: tuple[Instrument, ...], point: str, *about: Any) -> None:
-    """Call a point of these instruments, in reverse order for `after_` points. Their errors are logged."""
+    """Call the method `point` of these instruments with the arguments `about`; errors are logged.
+
+    `after_` points are called in reverse order, so that the instruments nest.
+    """
     for each in reversed(observers) if point.startswith("after_") else observers:
         try:
             getattr(each, point)(*about)
@@ -155,7 +162,10 @@ NOT_FOUND = (
 
 
 def name_of(func: Callable[..., Any]) -> bytes | None:
-    """The name, as bytes, by which other workers find `func`; None if it has none (closures, methods ...)."""
+    """Return the name by which other workers find `func`, as bytes `module:qualname`.
+
+    None if it has none, such as closures, lambdas and bound methods: these are pickled.
+    """
     if type(func) not in _BY_NAME:
         name = getattr(func, "_wire_name", None)  # the name of the function that is sent instead
         if name is not None or not getattr(func, "_travels_by_name", False):
@@ -163,12 +173,13 @@ def name_of(func: Callable[..., Any]) -> bytes | None:
     known = _names.get(func)
     if known is not None:
         space, name, text = known
-        if space.get(name) is func:
+        if space.get(name) is func:  # not replaced since: the name still leads to this function
             return text
     return _name_anew(func)
 
 
 def _name_anew(func: Any) -> bytes | None:
+    """Compute and remember the name of a function; None if the name would not lead to the same function again."""
     module, qualname = getattr(func, "__module__", None), getattr(func, "__qualname__", None)
     if not module or not qualname or "<" in qualname:
         return None
@@ -190,6 +201,7 @@ def _name_anew(func: Any) -> bytes | None:
 
 
 def _place(module: str, qualname: str) -> tuple[Any, str]:
+    """Return the namespace (a dict, None if there is none) that has the last part of a qualified name, and that part."""
     holder: Any = sys.modules.get(module)
     *path, name = qualname.split(".")
     for part in path:
@@ -199,7 +211,7 @@ def _place(module: str, qualname: str) -> tuple[Any, str]:
 
 
 def function_of(text: bytes) -> Callable[..., Any]:
-    """The function for a name of `name_of`; AttributeError if this worker does not have it."""
+    """Return the function for a name of `name_of`; AttributeError if this worker cannot import it."""
     place = _places.get(text)
     if place is None:
         place = _places_add(text)
@@ -228,27 +240,30 @@ def _places_add(text: bytes) -> tuple[Any, str]:
 
 
 def _load(module: str) -> None:
-    """Import the packages of a module, outermost first, then the module. A package that imports its modules is then whole before
-    they are used: otherwise two threads may wait for each other, and Python ends that with a half-imported module."""
+    """Import the packages of a module, outermost first, then the module.
+
+    A package that imports its modules is then complete before they are used: otherwise two threads may wait for each
+    other, which Python ends by showing one of them a half-imported module.
+    """
     parts = module.split(".")
     for count in range(1, len(parts) + 1):
         importlib.import_module(".".join(parts[:count]))
 
 
 def check_call(func: Any, args: Any, kwargs: Any) -> None:
-    """For a scripted function, raise an error if the arguments do not match its schema, before they are sent."""
+    """Check the arguments of a scripted function against its schema, before they are sent; raises the error of a local call."""
     check = getattr(func, "_check_call", None)
     if check is not None:
         check(args or (), kwargs or {})
 
 
 def is_library(text: bytes) -> bool:
-    """Whether a name is that of an operator of mpigrad, which cannot block."""
+    """Return whether a name of `name_of` is that of an operator of mpigrad, which cannot block."""
     return text[:12] == b"mpigrad._ops"
 
 
 def label(func: Any) -> str:
-    """The name of a function, for error messages."""
+    """Return the name of a function for error messages."""
     return getattr(func, "__qualname__", None) or repr(func)
 
 
@@ -258,7 +273,7 @@ _tags = itertools.count(0)  # per process, so that tags are unique across restar
 
 
 class Message(NamedTuple):
-    """The arguments of `Sender.send`, for injected faults."""
+    """The arguments of `Sender.send`, as one object for injected faults."""
 
     dst: int
     kind: int
@@ -273,7 +288,7 @@ class Message(NamedTuple):
 
 
 class Sender:
-    """Sends the messages of one agent."""
+    """Builds the frames of one agent and passes them to its send queue. `before_send` is called before each, if given."""
 
     def __init__(self, agent: Agent, queue: SendQueue, before_send: Callable[[], None] | None) -> None:
         self.faults: Any = None  # injected ones: see `_testing/faults.py`
@@ -293,7 +308,14 @@ class Sender:
         extra: int = 0,
         extra2: int = 0,
     ) -> None:
-        """Send a message, or queue it for the thread that holds the transport's lock. Never blocks."""
+        """Send a message to the rank `dst`, or queue it for the thread that holds the transport's lock. Never blocks.
+
+        Args:
+            kind: the type of the message, a number of `MessageType`.
+            payload: the encoded arguments or result.
+            flags, call_id, context_id, message_id, extra, extra2: header fields, see `_protocol/message.py`.
+            function: the name of the function to call (`name_of`); empty for other messages.
+        """
         if self._before_send is not None:
             self._before_send()
         if self.faults is not None:
@@ -334,7 +356,8 @@ class Sender:
             )  # fmt: skip
             self._queue.post(dst, frame, follow, 0)
             return
-        # a large message: arrays follow the frame, and so does the body if it does not fit
+        # a large message: arrays follow the frame, and so does the body if it does not fit. They take consecutive
+        # tags that no other message in flight has, so that arrays of different messages are not confused
         body = b"".join((data, meta, function))
         if HEADER_SIZE + len(body) + TRANSFER.size * (len(follow) + 1) > FRAME_MAX:
             follow = [np.frombuffer(body, np.uint8), *follow]
@@ -375,7 +398,7 @@ class CallFuture(Future):
 
 
 class _Retried:
-    """A control message that is sent again, with growing delays, if sending fails."""
+    """An internal message that is sent again, with growing delays, if sending fails; see `Agent.request_with_retries`."""
 
     __slots__ = ("_body", "_calls", "_dst", "_extra", "_extra2", "_failures", "_kind", "_then")
 
@@ -413,11 +436,11 @@ class CallTable:
         self._ids, self._interceptor = self.issued.numbers, extensions.interceptor
 
     def new_future(self) -> CallFuture:
-        """An uninitialised future; `_begin` sets its fields. Agents with devices override it."""
+        """Return a future without its fields, which `_begin` sets. Overridden by agents with GPUs."""
         return CallFuture.__new__(CallFuture)
 
     def _begin(self, dst: int, func: Any, timeout: float, now: float) -> CallFuture:
-        """Create the future of a call. Bypasses `__init__`, to save time."""
+        """Create the future of a call that starts at `now`. Sets the fields itself, as `__init__` would take longer."""
         fut = self.new_future()
         fut._state = 0
         fut._callbacks = fut._sleepers = None
@@ -430,7 +453,7 @@ class CallTable:
     def call(
         self, dst: int, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float, kind: int, extra: int, extra2: int
     ) -> CallFuture:
-        """Ask `dst` to run `func(*args, **kwargs)`; returns the future of its answer. `timeout` in seconds, 0 for none."""
+        """Ask the rank `dst` to run a function; returns the future of its answer. Arguments as for `Agent.call`."""
         before = enter()
         try:
             return self._call(dst, func, args, kwargs, timeout, kind, extra, extra2)
@@ -480,7 +503,7 @@ class CallTable:
         return fut
 
     def _failed(self, dst: int, func: Any, timeout: float) -> CallFuture:
-        """A failed future, for a call to a worker that has left."""
+        """Return a failed future, for a call to a worker that has left."""
         fut = self._begin(dst, func, timeout, _monotonic())
         fut._finish(2, self._agent.gone_error(dst))
         return fut
@@ -519,7 +542,10 @@ class CallTable:
             leave(before)
 
     def _take_back(self, call_id: int) -> None:
-        """Remove a call that could not be sent: its caller gets the error directly, and it does not count as issued."""
+        """Remove a call that could not be sent, so that it does not count as issued.
+
+        Its caller gets the error directly, instead of a failed future.
+        """
         if self.pending.pop(call_id, None) is not None:
             self.latency.forget(call_id)
             next(self.unsent.numbers)
@@ -527,11 +553,11 @@ class CallTable:
     def request_with_retries(
         self, dst: int, kind: int, body: bytes, extra: int, extra2: int, then: Callable[[Future], None] | None
     ) -> None:
-        """`request`, repeated if sending fails; see `Agent.request_with_retries`."""
+        """Send an internal message that must arrive; see `Agent.request_with_retries`."""
         _Retried(self, dst, kind, body, extra, extra2, then).send()
 
     def wait_for(self, fut: CallFuture) -> None:
-        """Wait until one of these calls is answered or has timed out."""
+        """Wait until one of these futures is answered or has timed out."""
         while not fut._state:
             self._waiters.wait(fut, fut.deadline)
             if not fut._state:
@@ -539,7 +565,7 @@ class CallTable:
 
     # -- answers -------------------------------------------------------------------------------------------------------
     def receive(self, frame: Any, waiting_for: Future | None) -> Any:
-        """Complete the call that a frame answers, or return the frame if decoding may run user code (`__setstate__` ...)."""
+        """Complete the call that a frame answers; or return the frame, if decoding it may run user code (`__setstate__` ...)."""
         mode = mode_of(frame)
         if mode == PICKLE or mode == CUSTOM or kind_of(frame) == EXCEPTION:
             return frame
@@ -547,12 +573,16 @@ class CallTable:
         return None
 
     def answers(self, frame: Any, fut: Future) -> bool:
-        """Whether a frame is the answer that a future waits for."""
+        """Return whether a frame is the answer that completes the future `fut`."""
         kind = kind_of(frame)
         return (kind == _REPLY or kind == EXCEPTION) and self.pending.get(read_header(frame).call_id) is fut
 
     def complete(self, frame: Any) -> None:
-        """Complete the future of a call with its answer; if the call is no longer pending, decode and drop the answer."""
+        """Complete the future of a call with the answer in a frame.
+
+        If the call is no longer pending (it has timed out), the answer is decoded and dropped, so that RRefs in it are
+        released.
+        """
         header = read_header(frame)
         observers = self._instruments.active
         if not observers:
@@ -594,7 +624,10 @@ class CallTable:
             raise fatal
 
     def _finish(self, fut: CallFuture, call_id: int, state: int, value: Any) -> None:
-        """Complete a future that this thread has removed from `pending`, and run its callbacks."""
+        """Complete a future that this thread has removed from `pending`, and run its callbacks.
+
+        `state` is 1 for a result and 2 for an error, which is `value`.
+        """
         if not call_id & SAMPLE:
             self.latency.end(call_id)
         fut._value = value
@@ -609,7 +642,7 @@ class CallTable:
 
     # -- time and departures -------------------------------------------------------------------------------------------
     def housekeep(self, now: float) -> None:
-        """Run the timers that are due, and fail the calls that have timed out."""
+        """Run the timers that are due at `now` (of `time.monotonic()`), and fail the calls that have timed out."""
         if self.timers.waiting:
             self.timers.run_due(now)
         for call_id, fut in list(self.pending.items()):  # a copy, since other threads make and complete calls meanwhile
@@ -624,7 +657,10 @@ class CallTable:
         )
 
     def fail(self, call_id: int, error: Exception) -> bool:
-        """Fail a call; False if it is no longer pending. Callbacks run on the pool, since this thread may hold locks."""
+        """Fail a call; returns False if it is no longer pending.
+
+        Its callbacks run on the pool, since this thread may hold locks.
+        """
         fut = self.pending.pop(call_id, None)
         if fut is None:
             return False
@@ -641,7 +677,7 @@ class CallTable:
             next(self.unsent.numbers)
 
     def fail_calls_to(self, rank: int) -> None:
-        """Fail all calls to a worker that has left, and tell the layers with state about it."""
+        """Fail all calls to a worker that has left, and tell the other layers (`worker_lost_hooks`)."""
         for call_id, fut in list(self.pending.items()):
             if fut.dst == rank:
                 self.fail(call_id, self._agent.gone_error(rank))
@@ -649,7 +685,7 @@ class CallTable:
             hook(self._agent, rank)
 
     def fail_all(self, why: str) -> None:
-        """Fail all calls when the agent stops."""
+        """Fail all pending calls with the text `why`: the agent stops."""
         for call_id in list(self.pending):
             self.fail(call_id, WorkerGoneError(why))
 
@@ -661,7 +697,7 @@ def _decoding_ended(error: BaseException) -> RuntimeError:
 
 
 def _error_in(data: bytes) -> BaseException:
-    """Decode the exception of an answer; its class may run user code."""
+    """Decode the exception in an answer. Outside of the guarded section, as its class may run user code."""
     before = suspend()
     try:
         return unpack_error(data)

@@ -16,50 +16,67 @@ DONE, MORE, LATER, BROKEN = 0, -1, -2, -3
 
 
 class Array:
-    """The memory of a contiguous array, kept alive by this object."""
+    """The memory of a contiguous array, which this object keeps alive. `writable`: it will be written to."""
 
     address: int
 
     def __init__(self, array: Any, writable: bool = False) -> None:
-        raise NotImplementedError("only the compiled form copies between processes")
+        raise NotImplementedError("cross-memory attach needs the compiled module")
 
 
 class Slots:
-    """The slots of this or another process, in `BYTES` bytes of shared memory."""
+    """The slots of one process, this or another one, in `BYTES` bytes of shared memory: `place` is the index of a slot."""
 
     address: int
     token: bytes
 
     def __init__(self, memory: Any) -> None:
-        raise NotImplementedError("only the compiled form copies between processes")
+        raise NotImplementedError("cross-memory attach needs the compiled module")
 
     def offer(self, place: int, number: int, size: int) -> None:
-        """Sender: open a slot for an array of `size` bytes."""
+        """Sender: open the slot `place` for the transfer `number`, of an array of `size` bytes."""
 
     def stage(self, place: int, number: int) -> int:
-        """OFFERED, ACCEPTED, OVER or REFUSED; BROKEN if the slot `place` now belongs to another transfer than `number`."""
+        """Return how far the transfer `number` in the slot `place` is: OFFERED, ACCEPTED, OVER or REFUSED.
+
+        BROKEN if the slot now belongs to another transfer.
+        """
         return BROKEN
 
     def accept(self, place: int, number: int, pid: int, into: Array, own: Slots) -> bool:
-        """Receiver: accept an offer, with the address of its memory and its token. False if nothing is offered."""
+        """Receiver: accept an offer; False if nothing is offered there.
+
+        Writes into the slot where the sender may write: process id, the memory `into`, and address and value of the own
+        token.
+        """
         return False
 
     def say(self, place: int, number: int, stage: int) -> None:
-        """Receiver: set the stage of a transfer."""
+        """Receiver: set the stage of a transfer, to OVER or REFUSED."""
 
     def receiver(self, place: int) -> tuple[int, int, bytes]:
-        """Process id, address of the token and token of the receiver."""
+        """Sender: return what the receiver has written when it accepted: process id, address of its token, its token."""
         return 0, 0, b""
 
     def give(self, place: int, number: int, array: Array, most: int) -> int:
-        """Sender: write some chunks to the receiver's memory. DONE means that no chunk is left to claim."""
+        """Sender: write up to `most` bytes, in chunks that it claims, to the receiver's memory.
+
+        DONE if no chunk is left to claim, MORE if some are, otherwise BROKEN or an error of the system.
+        """
         return BROKEN
 
     def take(self, place: int, number: int, pid: int, origin: int, array: Array, most: int) -> int:
-        """Receiver: read some chunks. DONE means that all are copied and no process writes any more."""
+        """Receiver: read up to `most` bytes, in chunks that it claims, from the sender's memory at the address `origin`.
+
+        DONE if all is copied and no process writes any more, MORE if chunks are left, LATER if it has to wait for the
+        sender's chunks; otherwise BROKEN or an error of the system.
+        """
         return BROKEN
 
 
 def recognise(pid: int, address: int, token: bytes) -> int:
-    """Check that a process has this token at an address of its memory: 0, the system's error, or BROKEN."""
+    """Check that the process `pid` has this token at an address of its memory, and so is the one that is meant.
+
+    0 if it has; otherwise the error number of the system, or BROKEN.
+    """
     return BROKEN

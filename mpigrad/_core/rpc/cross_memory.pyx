@@ -91,7 +91,7 @@ cdef int move(int64_t pid, char* here, uint64_t there, uint64_t size, bint outwa
             if errno == EINTR:
                 continue
             return errno
-        if moved == 0:
+        if moved == 0:  # nothing was copied although there was no error: without this the loop would not end
             return EFAULT
         here += moved
         there += <uint64_t>moved
@@ -100,7 +100,7 @@ cdef int move(int64_t pid, char* here, uint64_t there, uint64_t size, bint outwa
 
 
 cdef class Array:
-    """The memory of a contiguous array, kept alive by this object."""
+    """The memory of a contiguous array, which this object keeps alive. `writable`: it will be written to."""
 
     def __cinit__(self, array, bint writable=False):
         PyObject_GetBuffer(array, &self.view, PyBUF_WRITABLE if writable else PyBUF_SIMPLE)
@@ -115,7 +115,7 @@ cdef class Array:
 
 
 cdef class Slots:
-    """The slots of this or another process, in `BYTES` bytes of shared memory."""
+    """The slots of one process, this or another one, in `BYTES` bytes of shared memory: `place` is the index of a slot."""
 
     def __cinit__(self, memory):
         self.memory = Array(memory, True)
@@ -132,20 +132,26 @@ cdef class Slots:
         return self.memory.data[:TOKEN]
 
     cpdef offer(self, int place, uint32_t number, uint64_t size):
-        """Sender: open a slot for an array of `size` bytes."""
+        """Sender: open the slot `place` for the transfer `number`, of an array of `size` bytes."""
         cdef Slot* slot = self.at(place)
         slot.size = size
         mpigrad_store(&slot.copied, 0)
         mpigrad_store(&slot.work, <uint64_t>number << 32)
-        mpigrad_store(&slot.stage, <uint64_t>number << 32 | <uint64_t>OFFERED)
+        mpigrad_store(&slot.stage, <uint64_t>number << 32 | <uint64_t>OFFERED)  # last: the receiver reads the other words after it
 
     cpdef stage(self, int place, uint32_t number):
-        """OFFERED, ACCEPTED, OVER or REFUSED; BROKEN if the slot `place` now belongs to another transfer than `number`."""
+        """Return how far the transfer `number` in the slot `place` is: OFFERED, ACCEPTED, OVER or REFUSED.
+
+        BROKEN if the slot now belongs to another transfer.
+        """
         cdef uint64_t stage = mpigrad_load(&self.at(place).stage)
         return <int>(stage & 0xffff) if stage >> 32 == number else BROKEN
 
     cpdef accept(self, int place, uint32_t number, int64_t pid, Array into, Slots own):
-        """Receiver: accept an offer, with the address of its memory and its token. False if nothing is offered."""
+        """Receiver: accept an offer; False if nothing is offered there.
+
+        Writes into the slot where the sender may write: process id, the memory `into`, and address and value of the own token.
+        """
         cdef Slot* slot = self.at(place)
         if mpigrad_load(&slot.stage) != (<uint64_t>number << 32 | <uint64_t>OFFERED) or slot.size != into.size:
             return False
@@ -155,16 +161,19 @@ cdef class Slots:
         return True
 
     cpdef say(self, int place, uint32_t number, int stage):
-        """Receiver: set the stage of a transfer."""
+        """Receiver: set the stage of a transfer, to OVER or REFUSED."""
         mpigrad_store(&self.at(place).stage, <uint64_t>number << 32 | <uint64_t>stage)
 
     cpdef receiver(self, int place):
-        """Process id, address of the token and token of the receiver."""
+        """Sender: return what the receiver has written when it accepted: process id, address of its token, its token."""
         cdef Slot* slot = self.at(place)
         return slot.pid, slot.token_address, slot.token[:TOKEN]
 
     cpdef give(self, int place, uint32_t number, Array array, uint64_t most):
-        """Sender: write some chunks to the receiver's memory. DONE means that no chunk is left to claim."""
+        """Sender: write up to `most` bytes, in chunks that it claims, to the receiver's memory.
+
+        DONE if no chunk is left to claim, MORE if some are, otherwise BROKEN or an error of the system.
+        """
         cdef Slot* slot = self.at(place)
         cdef int said
         with nogil:
@@ -172,9 +181,10 @@ cdef class Slots:
         return said
 
     cpdef take(self, int place, uint32_t number, int64_t pid, uint64_t origin, Array array, uint64_t most):
-        """Receiver: read some chunks. DONE means that all are copied and no process writes any more.
+        """Receiver: read up to `most` bytes, in chunks that it claims, from the sender's memory at the address `origin`.
 
-        After an error all chunks are claimed, so that the sender stops; LATER until it has.
+        DONE if all is copied and no process writes any more, MORE if chunks are left, LATER if it has to wait for the sender's
+        chunks; otherwise BROKEN or an error of the system. After an error all chunks are claimed, so that the sender stops.
         """
         cdef Slot* slot = self.at(place)
         cdef int said
@@ -202,7 +212,7 @@ cdef int give(Slot* slot, uint32_t number, char* data, uint64_t size, uint64_t m
             continue
         length = min(chunk, size - nth * chunk)
         error = move(<int64_t>slot.pid, data + nth * chunk, slot.into + nth * chunk, length, True)
-        if error:
+        if error:  # undo the claim, so that the receiver can copy the chunk; it may claim others at the same time
             while not mpigrad_exchange(&slot.work, work, work - (1 << 16)):
                 work = mpigrad_load(&slot.work)
             return error
@@ -248,8 +258,10 @@ cdef void claim_the_rest(Slot* slot, uint64_t count) noexcept nogil:
 
 
 cpdef recognise(int64_t pid, uint64_t address, bytes token):
-    """Check that a process has this token at an address of its memory, that is, it is the expected process and may be copied from.
-    Returns 0 or errno; BROKEN if the memory has another content."""
+    """Check that the process `pid` has this token at an address of its memory, and so is the one that is meant.
+
+    0 if it has; otherwise the error number of the system, or BROKEN if the memory has another content.
+    """
     cdef char found[16]
     cdef int error
     if len(token) != TOKEN:

@@ -27,7 +27,7 @@ _unpack = HEADER.unpack_from
 _pack = HEADER.pack
 _LENGTH = struct.Struct("<I")
 _SHORT = struct.Struct("<H")
-_tuple: Any = tuple.__new__
+_tuple: Any = tuple.__new__  # makes a `Header` in less time than calling the class
 _ndarray = np.ndarray
 
 
@@ -52,7 +52,7 @@ class Header(NamedTuple):
 
 
 def read_header(frame: Any) -> Header:
-    """The header of a received frame."""
+    """Return the header of a received frame; ValueError if the frame is too short or of another wire version."""
     if len(frame) < HEADER.size:
         raise ValueError(f"malformed message: {len(frame)} bytes are too few for a header of {HEADER.size}")
     *fields, version = _unpack(frame)
@@ -65,27 +65,27 @@ def read_header(frame: Any) -> Header:
 
 
 def kind_of(frame: Any) -> int:
-    """The type of a frame's message."""
+    """Return the type of a frame's message, a number of `MessageType`."""
     return _checked(frame)[KIND_OFFSET]
 
 
 def mode_of(frame: Any) -> int:
-    """The encoding of a frame's payload."""
+    """Return how a frame's payload is encoded: EMPTY, FLAT, PICKLE, RAW or CUSTOM."""
     return _checked(frame)[MODE_OFFSET]
 
 
 def flags_of(frame: Any) -> int:
-    """The flags of a frame."""
+    """Return the flags of a frame: a sum of BODY_FOLLOWS, HAS_CONTEXT, IS_TUPLE and OFFERED."""
     return _SHORT.unpack_from(_checked(frame), FLAGS_OFFSET)[0]
 
 
 def epoch_of(frame: Any) -> int:
-    """The incarnation of the receiver to which a frame was sent; 0 for any."""
+    """Return the incarnation of the receiver to which a frame was sent; 0 for any."""
     return _SHORT.unpack_from(_checked(frame), EPOCH_OFFSET)[0]
 
 
 def transfers_of(frame: Any) -> int:
-    """The number of transfers that follow a frame."""
+    """Return the number of transfers that follow a frame."""
     return _SHORT.unpack_from(_checked(frame), TRANSFERS_OFFSET)[0]
 
 
@@ -113,7 +113,7 @@ def pack_header(
     extra: int = 0,
     extra2: int = 0,
 ) -> bytes:
-    """Build the bytes of a header; `length` is the length of the whole frame."""
+    """Build the bytes of a header. `length` is that of the whole frame; the fields are described in `_protocol/message.py`."""
     return _pack(
         kind, mode, flags, epoch, transfers, src, length, name_length, meta_length, tag, call_id, context_id, message_id,
         extra, extra2, WIRE_VERSION,
@@ -135,7 +135,7 @@ def build_frame(
     meta: bytes,
     name: bytes,
 ) -> bytes:
-    """Build a frame that is not followed by transfers."""
+    """Build a frame without transfers: the header with these fields, array data, meta and the name of the function."""
     head = pack_header(
         kind=kind, mode=mode, flags=flags, epoch=epoch, src=src, call_id=call_id, context_id=context_id,
         message_id=message_id, extra=extra, extra2=extra2, name_length=len(name), meta_length=len(meta),
@@ -145,22 +145,22 @@ def build_frame(
 
 
 def length_prefixed(text: bytes, rest: bytes) -> bytes:
-    """Bytes that contain the length of a text, the text, and the rest."""
+    """Return bytes that contain the length of `text`, `text`, and `rest`."""
     return b"".join((_LENGTH.pack(len(text)), text, rest))
 
 
 def length_at(text: bytes, place: int) -> int:
-    """Read a length that `length_prefixed` wrote at a position; ValueError if the buffer is too short."""
+    """Read the length that `length_prefixed` wrote at the position `place`; ValueError if the text is too short for it."""
     if len(text) < place + _LENGTH.size:
         raise ValueError(f"malformed message: a text of {len(text)} bytes has no length at {place}")
     (length,) = _LENGTH.unpack_from(text, place)
     if place + _LENGTH.size + length > len(text):
-        raise ValueError(f"malformed message: {length} bytes behind place {place} of a text of {len(text)}")
+        raise ValueError(f"malformed message: {length} bytes after position {place} of a text of {len(text)}")
     return length
 
 
 def slice_bytes(buffer: Any, start: int, end: int) -> bytes:
-    """A copy of some bytes of a buffer; ValueError if they are out of range."""
+    """Return a copy of the bytes from `start` to `end` of a buffer; ValueError if they are out of range."""
     if not 0 <= start <= end <= len(buffer):
         raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")
     return bytes(buffer[start:end])
@@ -168,19 +168,23 @@ def slice_bytes(buffer: Any, start: int, end: int) -> bytes:
 
 # -- small arrays ------------------------------------------------------------------------------------------------------
 def layout_key(kind: int, array: Any) -> Any:
-    """The cache key of arrays of one kind, dtype and shape; None for tensors (`kind` above 2) that are not C-contiguous.
+    """Return the key under which the layout of an array is cached: kind of entry (ARRAY, TENSOR ...), dtype and shape.
 
-    Valid as long as the dtype object is kept with it."""
+    None for tensors (`kind` above 2) that are not C-contiguous. Valid as long as the dtype object is kept with it.
+    """
     return (kind, array.dtype, array.shape) if kind == 2 or array.flags.c_contiguous else None
 
 
 def padded_bytes(array: Any, padding: bytes) -> bytes:
-    """An array's elements as bytes, followed by padding."""
+    """Return an array's elements as bytes, in C order, followed by padding."""
     return array.tobytes() + padding
 
 
 def view_of(buffer: Any, offset: int, shape: tuple[int, ...], dtype: Any, nbytes: int) -> Any:
-    """An array that is a view of a buffer from an offset on; ValueError or TypeError if the buffer is too short."""
+    """Return an array of `nbytes` bytes that is a view of a buffer, from `offset` on.
+
+    ValueError or TypeError if the buffer is too short or shape and dtype do not make `nbytes`.
+    """
     made = _ndarray(shape, dtype, buffer, offset)
     if made.nbytes != nbytes:
         raise ValueError(f"an array of shape {shape} and dtype {dtype} does not have {nbytes} bytes")
@@ -188,5 +192,8 @@ def view_of(buffer: Any, offset: int, shape: tuple[int, ...], dtype: Any, nbytes
 
 
 def connect(MPI: Any, comm: Any, tag: int, ring: list[Any], buffers: list[bytearray]) -> Any:
-    """Direct calls of MPI need the compiled module: always None."""
+    """Return an object that sends and receives frames by direct calls of MPI; None here, as that needs the compiled module.
+
+    `ring` and `buffers` are the posted receives of the transport and their memory.
+    """
     return None

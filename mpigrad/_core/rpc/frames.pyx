@@ -64,7 +64,7 @@ cdef class Header:
 
 
 cpdef Header read_header(frame):
-    """The header of a received frame."""
+    """Return the header of a received frame; ValueError if the frame is too short or of another wire version."""
     cdef Fields fields
     if not PyByteArray_Check(frame):
         frame = bytearray(frame)
@@ -83,7 +83,7 @@ cpdef Header read_header(frame):
 
 
 cdef inline const unsigned char *_start(frame) except NULL:
-    """The address of a frame's first 12 bytes: the fields before its length."""
+    """Return the address of a frame's first 12 bytes, which contain the fields before its length."""
     cdef Py_ssize_t size
     cdef const unsigned char *start
     if PyByteArray_Check(frame):
@@ -98,29 +98,29 @@ cdef inline const unsigned char *_start(frame) except NULL:
 
 
 cpdef int kind_of(frame) except -1:
-    """The type of a frame's message."""
+    """Return the type of a frame's message, a number of `MessageType`."""
     return _start(frame)[0]
 
 
 cpdef int mode_of(frame) except -1:
-    """The encoding of a frame's payload."""
+    """Return how a frame's payload is encoded: EMPTY, FLAT, PICKLE, RAW or CUSTOM."""
     return _start(frame)[1]
 
 
 cpdef int flags_of(frame) except -1:
-    """The flags of a frame."""
+    """Return the flags of a frame: a sum of BODY_FOLLOWS, HAS_CONTEXT, IS_TUPLE and OFFERED."""
     cdef const unsigned char *start = _start(frame)
     return start[2] | start[3] << 8
 
 
 cpdef int epoch_of(frame) except -1:
-    """The incarnation of the receiver to which a frame was sent; 0 for any."""
+    """Return the incarnation of the receiver to which a frame was sent; 0 for any."""
     cdef const unsigned char *start = _start(frame)
     return start[4] | start[5] << 8
 
 
 cpdef int transfers_of(frame) except -1:
-    """The number of transfers that follow a frame."""
+    """Return the number of transfers that follow a frame."""
     cdef const unsigned char *start = _start(frame)
     return start[6] | start[7] << 8
 
@@ -131,7 +131,7 @@ def pack_header(
     unsigned long long tag=0, long long call_id=0, long long context_id=0, long long message_id=0, long long extra=0,
     long long extra2=0
 ):
-    """A header; `length` is that of the whole frame."""
+    """Build the bytes of a header; `length` is that of the whole frame."""
     cdef Fields fields
     memset(&fields, 0, sizeof(Fields))
     fields.kind, fields.mode, fields.flags, fields.epoch, fields.transfers = kind, mode, flags, epoch, transfers
@@ -145,7 +145,7 @@ cpdef bytes build_frame(
     unsigned char kind, unsigned char mode, unsigned short flags, unsigned short epoch, unsigned int src, long long call_id,
     long long context_id, long long message_id, long long extra, long long extra2, bytes data, bytes meta, bytes name
 ):
-    """A frame without transfers."""
+    """Build a frame without transfers: the header with these fields, array data, meta and the name of the function."""
     cdef Fields fields
     cdef Py_ssize_t data_length = len(data), meta_length = len(meta), name_length = len(name)
     cdef Py_ssize_t length = <Py_ssize_t>sizeof(Fields) + data_length + meta_length + name_length
@@ -166,7 +166,7 @@ cpdef bytes build_frame(
 
 
 cpdef bytes length_prefixed(bytes text, bytes rest):
-    """The length of a text, the text, and the rest."""
+    """Return bytes that contain the length of `text`, `text`, and `rest`."""
     cdef Py_ssize_t text_length = len(text), rest_length = len(rest)
     cdef unsigned int length = <unsigned int>text_length
     cdef bytes made = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>sizeof(length) + text_length + rest_length)
@@ -178,19 +178,19 @@ cpdef bytes length_prefixed(bytes text, bytes rest):
 
 
 cpdef unsigned int length_at(bytes text, Py_ssize_t place) except? 4294967295:
-    """The length that `length_prefixed` has written at a position; ValueError if the text is too short."""
+    """Read the length that `length_prefixed` wrote at the position `place`; ValueError if the text is too short for it."""
     cdef unsigned int length
     cdef Py_ssize_t left = len(text) - place - <Py_ssize_t>sizeof(length)
     if place < 0 or left < 0:
         raise ValueError(f"malformed message: a text of {len(text)} bytes has no length at {place}")
     memcpy(&length, PyBytes_AS_STRING(text) + place, sizeof(length))
     if <Py_ssize_t>length > left:
-        raise ValueError(f"malformed message: {length} bytes behind place {place} of a text of {len(text)}")
+        raise ValueError(f"malformed message: {length} bytes after position {place} of a text of {len(text)}")
     return length
 
 
 cpdef bytes slice_bytes(buffer, Py_ssize_t start, Py_ssize_t end):
-    """A copy of some bytes of a buffer; ValueError if they are out of range."""
+    """Return a copy of the bytes from `start` to `end` of a buffer; ValueError if they are out of range."""
     if not 0 <= start <= end <= len(buffer):
         raise ValueError(f"malformed message: bytes {start} to {end} of {len(buffer)}")
     if not PyByteArray_Check(buffer):
@@ -237,9 +237,10 @@ cdef struct Key:
 
 
 cpdef layout_key(int kind, array):
-    """The cache key of arrays of one kind, dtype and shape; None for tensors (`kind` above 2) that are not C-contiguous.
+    """Return the key under which the layout of an array is cached: kind of entry (ARRAY, TENSOR ...), dtype and shape.
 
-    Valid as long as the dtype object is kept with it."""
+    None for tensors (`kind` above 2) that are not C-contiguous. Valid as long as the dtype object is kept with it.
+    """
     cdef Key key
     if kind != 2 and type(array) is _ndarray and not np.PyArray_IS_C_CONTIGUOUS(array):
         return None
@@ -253,7 +254,7 @@ cpdef layout_key(int kind, array):
 
 
 cpdef bytes padded_bytes(array, bytes padding):
-    """An array's elements as bytes, followed by padding."""
+    """Return an array's elements as bytes, in C order, followed by padding."""
     if type(array) is not _ndarray or not np.PyArray_IS_C_CONTIGUOUS(array):
         return array.tobytes() + padding
     cdef Py_ssize_t length = np.PyArray_NBYTES(array), more = len(padding)
@@ -264,7 +265,7 @@ cpdef bytes padded_bytes(array, bytes padding):
 
 
 cpdef view_of(buffer, long long offset, tuple shape, dtype, long long nbytes):
-    """An array that is a view of a buffer from an offset on; ValueError or TypeError if the buffer is too short."""
+    """Return an array of `nbytes` bytes that is a view of a buffer, from `offset` on; ValueError or TypeError if it does not fit."""
     cdef np.npy_intp dims[8]
     cdef int nth, count = len(shape)
     if count > 8 or not PyByteArray_Check(buffer) or PyDataType_REFCHK(dtype) or PyDataType_HASSUBARRAY(dtype):

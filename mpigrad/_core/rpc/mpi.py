@@ -14,8 +14,8 @@ Invariants of the transport
 
 Why offers: within a host MPI lets one rank copy a large array while the other waits; an offered array is copied by both, each
 taking chunks. The protocol
-- The sender assigns a slot (`cross_memory.pyx`) to each array, marks the frame (OFFERED), and appends its identity and, for each
-  offered array, slot and address. It does not send these arrays with MPI.
+- The sender assigns a slot (`cross_memory.pyx`) to each array, marks the frame (flag OFFERED), and appends the offers (slot and
+  address of each array) and its identity. It does not send these arrays with MPI.
 - The receiver maps the sender's slots on the first offer. If that works, it *accepts* by a word in the slot, which the sender
   reads in its own memory. Both copy; the receiver marks the slot as *over*. No further messages are needed.
 - If that fails (another host or container, no permission, plain Python), the receiver *declines* with a frame, and receives the
@@ -108,7 +108,7 @@ class Offer(NamedTuple):
 
 
 class Offers:
-    """The offers of one transport, made and received."""
+    """The offers of one transport: those that it has made, and what is known of the ranks that make offers to it."""
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
@@ -121,7 +121,11 @@ class Offers:
         self.out: dict[int, OfferSend] = {}  # by number
 
     def make(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> tuple[Any, dict[int, OfferSend]] | None:
-        """Add offers of large arrays to a frame; returns the frame and their requests by index of the array, or None."""
+        """Offer the large arrays of a message: add the offers to its frame.
+
+        Returns the new frame and a dict of the requests, by index of the array in `follow`; None if nothing is offered
+        (no large array, another host, no free slot). `tag` is the first tag of the message's transfers.
+        """
         if not self._offering or dst in self._declining:
             return None
         if len(follow) == 1 and follow[0].nbytes < SHARE_MIN:
@@ -149,7 +153,10 @@ class Offers:
         return offered, made
 
     def open(self, frame: bytearray, src: int) -> tuple[Any, dict[int, Any]]:
-        """Remove the offers from a frame; returns their `Sender` and the offers by index of the array; (None, {}) if declined."""
+        """Remove the offers from a received frame; returns their `Sender`, and the offers by index of the array.
+
+        If they cannot be accepted, sends a DECLINE to the rank `src` and returns (None, {}): MPI will bring the arrays.
+        """
         packed, arrays = _take_off(frame)
         sender = self._known.get(src)
         if sender is None or sender.packed != packed:
@@ -164,6 +171,7 @@ class Offers:
         return sender, arrays
 
     def _decline(self, src: int, numbers: list[int]) -> None:
+        """Send a DECLINE of the offers with these numbers."""
         body = b"".join([_NUMBER.pack(number) for number in numbers])
         head = pack_header(
             kind=MessageType.DECLINE,
@@ -175,7 +183,7 @@ class Offers:
         self._transport.send(src, head + body, [], 0)
 
     def declined(self, frame: bytearray, src: int) -> None:
-        """Handle the DECLINE of a rank: send the offered arrays by MPI, and make no more offers to it."""
+        """Handle a DECLINE of the rank `src`: send the offered arrays by MPI, and make no more offers to that rank."""
         end = HEADER_SIZE + (len(frame) - HEADER_SIZE) // _NUMBER.size * _NUMBER.size
         for (number,) in _NUMBER.iter_unpack(frame[HEADER_SIZE:end]):
             giving = self.out.get(number)
@@ -188,7 +196,10 @@ class Offers:
         self._declining.add(dst)
 
     def recognises(self, dst: int, pid: int, address: int, token: bytes) -> bool:
-        """Whether the process with this id has the rank's token and may be written to."""
+        """Return whether the process `pid` is the rank `dst`, so that this one may write to its memory.
+
+        It is if it has the rank's token at this address; the answer is remembered.
+        """
         known = self._recognised.get(dst)
         if known is None:
             known = self._recognised[dst] = b"" if recognise(pid, address, token) else token
@@ -196,7 +207,7 @@ class Offers:
 
 
 class Sender:
-    """A process that makes offers: its identity and its slots. OSError if they cannot be mapped."""
+    """A process that makes offers: its identity (as in its frames) and its slots. OSError if these cannot be mapped."""
 
     def __init__(self, packed: bytes) -> None:
         self.packed, self.identity = packed, read_identity(packed)
@@ -204,7 +215,10 @@ class Sender:
 
 
 class OfferSend:
-    """A request, like those of MPI, for an array that this rank offers to another rank of its host."""
+    """A request, like those of MPI, for an array that this rank offers to the rank `dst` on its host.
+
+    `source` is the array, `tag` the first MPI tag reserved for it, in case it has to be sent by MPI.
+    """
 
     def __init__(self, offers: Offers, own: OwnSlots, dst: int, source: Any, tag: int) -> None:
         self._offers, self._own, self.dst, self._tag, self._source = offers, own, dst, tag, source
@@ -247,13 +261,16 @@ class OfferSend:
             self._helps = self._slots.give(self.place, self.number, self.array, STEP) == MORE
 
     def withdraw(self) -> None:
-        """Free the slot, which no process uses any more."""
+        """Free the slot of this offer; no process uses it any more."""
         if self._offers.out.pop(self.number, None) is not None:
             self._own.free.append(self.place)
 
 
 class OfferReceive:
-    """A request, like those of MPI, for an array that another rank of this host has offered; if it fails, its message fails."""
+    """A request, like those of MPI, for an array that the rank `src` of this host has offered.
+
+    `bulk` is its message, which fails if the array cannot be received; `array` is the memory that receives it.
+    """
 
     def __init__(
         self, transport: Any, bulk: FrameWithArrays, sender: Sender, offer: Offer, array: Any, src: int, tag: int
@@ -286,7 +303,10 @@ class OfferReceive:
         return True
 
     def _finish(self) -> bool:
-        """All chunks are claimed and no process writes any more: report the result in the slot."""
+        """Report in the slot how the transfer ended, as no process writes any more; returns whether the array is complete.
+
+        If the sender's memory could not be read, starts to receive the array from MPI.
+        """
         self._into = None
         self._sender.slots.say(self._place, self._number, REFUSED if self._refused else OVER)
         if self._refused:
@@ -296,7 +316,10 @@ class OfferReceive:
         return not self._refused
 
     def _hindered(self, said: int) -> bool:
-        """Handle a stalled or dead sender, or memory that the kernel does not copy; True if the message has failed."""
+        """Handle a `take` that could not copy, because the sender stalls or has ended, or the kernel refuses to copy its memory.
+
+        `said` is what `take` returned. Returns True if the message has failed.
+        """
         them = self._sender.identity
         # EPERM or EACCES: its memory is not readable any more, but it is alive, so MPI can still be used
         found = recognise(them.pid, them.address, them.token)
@@ -312,6 +335,7 @@ class OfferReceive:
         return False
 
     def _fail(self, error: Exception) -> None:
+        """Let the message fail; decoding it raises the error."""
         logger.error("a message could not be received: %s", error)
         self._bulk.followed = error
 
@@ -324,7 +348,7 @@ def _memory(array: Any) -> Array:
 
 
 def _large(follow: list[Any]) -> list[tuple[int, int]]:
-    """The arrays to offer: index and offset of the first tag. Empty if any array is on a device."""
+    """Return the arrays to offer, as pairs of index and offset of the first tag; empty if any array is on a GPU."""
     large, place = [], 0
     for nth, array in enumerate(follow):
         if type(array) is Outgoing:
@@ -337,7 +361,10 @@ def _large(follow: list[Any]) -> list[tuple[int, int]]:
 
 
 def _take_off(frame: bytearray) -> tuple[bytes, dict[int, Any]]:
-    """Remove the offers from the end of a frame; returns the packed identity of the sender and the offers by index."""
+    """Remove the offers from the end of a frame; returns the packed identity of the sender, and the offers by index of the array.
+
+    ValueError if the frame is malformed.
+    """
     count, length = transfers_of(frame), len(frame)
     (offered,) = _COUNT.unpack_from(frame, length - _COUNT.size)
     end = length - _TAIL
@@ -346,7 +373,7 @@ def _take_off(frame: bytearray) -> tuple[bytes, dict[int, Any]]:
         raise ValueError(f"malformed message: {offered} arrays offered in a frame of {length} bytes with {count} transfers")
     arrays = {offer.nth: offer for offer in map(Offer._make, _ARRAY.iter_unpack(frame[start:end]))}
     if len(arrays) < offered or any(nth >= count or not 0 < place < cross_memory.COUNT for nth, place, _, _ in arrays.values()):
-        raise ValueError(f"malformed message: {offered} offers that cannot be: {list(arrays.values())[:4]}")
+        raise ValueError(f"malformed message: {offered} invalid offers: {list(arrays.values())[:4]}")
     packed = bytes(frame[end : end + IDENTITY_SIZE])
     del frame[start:]
     frame[FLAGS_OFFSET] &= ~OFFERED
@@ -369,7 +396,7 @@ _LEAVE, _DECLINE = int(MessageType.LEAVE), int(MessageType.DECLINE)
 
 
 class MPITransport(Transport):
-    """Frames over one communicator that has no other users, or whose tags from `first_tag` on have none."""
+    """The transport over one communicator, which has no other users, or none of its tags from `first_tag` on."""
 
     def __init__(self, comm: Any, first_tag: int = 0) -> None:
         MPI = mpi()
@@ -384,7 +411,7 @@ class MPITransport(Transport):
         self._frame_tag = first_tag
         self._first_tag = first_tag + 1
         upper = comm.Get_attr(MPI.TAG_UB) or 32767
-        self._tags = upper - self._first_tag
+        self._tags = upper - self._first_tag  # tags of transfers are counted modulo this, since MPI limits them
         self._sends: deque[tuple[Any, int]] = deque()  # sends in flight: request and destination
         self._under_way: dict[int, int] = {}  # rank -> number of sends in flight
         self._queued: dict[int, deque[tuple[bytes, list[Any], int]]] = {}  # rank -> frames that wait; no empty deques
@@ -399,6 +426,7 @@ class MPITransport(Transport):
         self._open_ring()
 
     def _open_ring(self) -> None:
+        """Start the persistent receives of frames."""
         MPI = self._mpi
         self._buffers = [bytearray(FRAME_MAX) for _ in range(RING)]
         self._ring = [self._comm.Recv_init([b, MPI.BYTE], MPI.ANY_SOURCE, self._frame_tag) for b in self._buffers]
@@ -419,14 +447,14 @@ class MPITransport(Transport):
             self.send_now(dst, frame, follow, tag)
 
     def send_now(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
-        """Start a send, unless the rank turns out to be lost."""
+        """Start a send at once, whatever the window; a lost rank is ignored by `SurvivingTransport`."""
         try:
             self._send(dst, frame, follow, tag)
         except Exception as error:
             self.send_raised(dst, error)
 
     def send_raised(self, dst: int, error: Exception) -> None:
-        """A send has raised an error. `SurvivingTransport` finds out whether the rank is lost."""
+        """Handle the error of a send to `dst`. `SurvivingTransport` ignores it if the rank turns out to be lost."""
         raise error
 
     def _send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
@@ -456,6 +484,7 @@ class MPITransport(Transport):
                 self._keep(request, dst)
 
     def _keep(self, request: Any, dst: int) -> None:
+        """Remember a send in flight until it completes, and count it for the window of the rank."""
         self._sends.append((request, dst))
         self._under_way[dst] = self._under_way.get(dst, 0) + 1
 
@@ -476,25 +505,25 @@ class MPITransport(Transport):
                 tag += 1
 
     def send_pieces(self, dst: int, raw: Any, tag: int) -> Iterable[Any]:
-        """Send an array of bytes by MPI, in messages with consecutive tags; returns their requests."""
+        """Start to send an array of bytes by MPI, in messages with consecutive tags from `tag` on; returns the requests."""
         if 0 < raw.nbytes <= CHUNK:
             return (self._comm.Isend([raw, self._byte], dst, self._first_tag + tag % self._tags),)
         return self._in_pieces(self._comm.Isend, dst, raw, tag)  # MPI counts are 32-bit ints: at most 2 GiB in one message
 
     def receive_pieces(self, src: int, raw: Any, tag: int) -> Iterable[Any]:
-        """Start receiving an array of bytes that `send_pieces` sent; returns the requests."""
+        """Start to receive into `raw` an array that `send_pieces` sent with these tags; returns the requests."""
         if 0 < raw.nbytes <= CHUNK:
             return (self._comm.Irecv([raw, self._byte], src, self._first_tag + tag % self._tags),)
         return self._in_pieces(self._comm.Irecv, src, raw, tag)
 
     def _in_pieces(self, start: Callable[..., Any], peer: int, raw: Any, tag: int) -> Iterator[Any]:
-        """Yield requests one by one, so that the caller has the earlier ones if one fails."""
+        """Start the messages of an array, one by one: if one fails, the caller has the requests of the earlier ones."""
         for nth in range(tags_of(raw.nbytes)):
             part = raw[nth * CHUNK : (nth + 1) * CHUNK]
             yield start([part, self._byte], peer, self._first_tag + (tag + nth) % self._tags)
 
     def test_all(self, requests: list[Any]) -> bool:
-        """Whether all requests of MPI have completed."""
+        """Return whether all these requests of MPI have completed; never blocks."""
         return bool(self._mpi.Request.Testall(requests))
 
     def _channel(self, peer: int, tag: int) -> Channel:
@@ -508,7 +537,7 @@ class MPITransport(Transport):
         return None
 
     def poll_raised(self, error: Exception) -> None:
-        """A poll has raised an error. `SurvivingTransport` finds out whether a rank is lost."""
+        """Handle the error of a poll. `SurvivingTransport` ignores it if a rank turns out to be lost."""
         raise error
 
     def _poll(self, tries: int) -> bytearray | None:
@@ -538,7 +567,7 @@ class MPITransport(Transport):
         return frame
 
     def _take(self, tries: int) -> bytearray | None:
-        """The next frame of the ring, tested up to `tries` times; empty if it has no header, None if none has arrived."""
+        """Return the next frame, after up to `tries` tests; None if none has arrived, empty if it has no header."""
         at = self._at
         request = self._ring[at]
         while not request.Test():
@@ -554,7 +583,7 @@ class MPITransport(Transport):
         return frame
 
     def _fetch(self, frame: bytearray) -> None:
-        """Post the receives of the arrays that follow a frame; on an error, pass the error on as the message's."""
+        """Post the receives of the arrays that follow a frame. If that raises, the message is delivered with the error."""
         try:
             self._post_receives(frame)
         except Exception as error:
@@ -595,6 +624,7 @@ class MPITransport(Transport):
         self._coming.append((requests, bulk, time.monotonic() + COMING_SECONDS))
 
     def _complete_bulk(self) -> None:
+        """Test the messages whose arrays are coming; complete ones become ready."""
         still = []
         for entry in self._coming:
             requests, bulk, _ = entry
@@ -615,7 +645,10 @@ class MPITransport(Transport):
             self._expire(time.monotonic())
 
     def receive_raised(self, requests: list[Any], bulk: FrameWithArrays, error: Exception) -> None:
-        """Arrays could not be received: their message fails. `SurvivingTransport` drops messages of lost ranks."""
+        """Handle the error of receiving the arrays of the message `bulk`: the message fails.
+
+        `SurvivingTransport` drops the messages of lost ranks instead.
+        """
         src = origin_of(bulk)[0]
         logger.error("arrays of rank %s could not be received: %s", src, error)
         _abandoned.append((requests, bulk.followed))  # MPI may still use their memory
@@ -623,7 +656,10 @@ class MPITransport(Transport):
         self._ready.append(bulk)
 
     def _expire(self, now: float) -> None:
-        """Give up arrays that were announced long ago and have not started to arrive: the sender or the frame is broken."""
+        """Give up arrays that were announced long ago and have not started to arrive: the sender or its frame is broken.
+
+        Without this, malformed frames could fill the memory with receive buffers.
+        """
         spare = len(self._coming) - COMING_MAX
         for nth, (requests, bulk, limit) in enumerate(self._coming):
             # only receives of MPI can be cancelled
@@ -631,6 +667,7 @@ class MPITransport(Transport):
                 self._coming[nth] = ([RequestGroup([_Cancelled(self._mpi, each, bulk) for each in requests])], bulk, _NEVER)
 
     def _recycle(self) -> None:
+        """Test a few of the sends in flight, and forget those that are complete."""
         sends = self._sends
         for _ in range(min(len(sends), 8)):  # a few per poll, round robin, so that polls stay short
             request, dst = sends[0]
@@ -648,7 +685,7 @@ class MPITransport(Transport):
                 sends.rotate(-1)
 
     def _ended(self, dst: int) -> None:
-        """A send has completed: send queued frames until the window is full again."""
+        """Count a completed send to `dst`, and send queued frames until the window is full again."""
         left = self._under_way[dst] - 1
         if left:
             self._under_way[dst] = left
@@ -687,14 +724,14 @@ class MPITransport(Transport):
         return [bytes(part[4 : 4 + int.from_bytes(part[:4], "little")]) for part in parts]
 
     def check_start(self) -> None:
-        """Called while a start waits for other ranks; `SurvivingTransport` raises an error if one of them is lost."""
+        """Called now and then while a start waits for other ranks. `SurvivingTransport` raises an error if one is lost."""
 
     def gather_again(self) -> None:
-        """Restart with the first `allgather`: the requests of an interrupted `init_rpc` are reused, not repeated."""
+        """Start over with the first `allgather`, for an `init_rpc` that was interrupted: its requests are reused."""
         self._gathered = 0
 
     def forget_gathers(self) -> None:
-        """Free what the all-gathers of a start have received, once it is over: some 250 bytes for each rank."""
+        """Free what the all-gathers of a start have received, when it is over: some 250 bytes for each rank."""
         self._gathers, self._gathered = [], 0
 
     def close(self, clean: bool) -> None:
@@ -718,13 +755,16 @@ class MPITransport(Transport):
                 _abandoned.append((request, buffer))  # its sender started and then left
 
     def completes(self, request: Any, limit: float) -> bool:
-        """Wait for a request until a point in time; whether it has completed."""
+        """Test a request until the time `limit` (of `time.monotonic()`) has come; returns whether it has completed."""
         while not (over := request.Test()) and time.monotonic() < limit:
             pass
         return over
 
     def _send_last_words(self) -> None:
-        """Drop all queued frames except LEAVE, by which other ranks fail the calls whose answers are dropped."""
+        """Drop the queued frames, except LEAVE messages.
+
+        By these the other ranks fail the calls whose answers are dropped.
+        """
         queued, self._queued = self._queued, {}
         for dst, queue in queued.items():
             for frame, follow, tag in queue:
@@ -732,7 +772,7 @@ class MPITransport(Transport):
                     self._send(dst, frame, follow, tag)
 
     def _finish_sends(self, patience: float) -> None:
-        """Wait for sends, as long as one has completed within the last `patience` seconds."""
+        """Wait for the sends in flight until none has completed for `patience` seconds, CLOSE_SECONDS at most."""
         began = time.monotonic()
         limit, left = began + patience, len(self._sends)
         while self._sends and time.monotonic() < min(limit, began + CLOSE_SECONDS):
@@ -742,7 +782,7 @@ class MPITransport(Transport):
 
 
 class _Cancelled:
-    """A cancelled receive. If it had started, MPI lets it complete; otherwise its message fails."""
+    """A cancelled receive. If its message had started to arrive, MPI completes it; otherwise the message `bulk` fails."""
 
     def __init__(self, MPI: Any, request: Any, bulk: FrameWithArrays) -> None:
         self._request, self._bulk, self._status = request, bulk, MPI.Status()
@@ -762,7 +802,10 @@ _abandoned: list[Any] = []  # transfers with ranks that left: their buffers must
 
 
 def wait_for(request: Any, deadline: float, what: str, check: Callable[[], None] | None = None) -> None:
-    """Wait for a request without blocking inside MPI; TimeoutError after the deadline. `check` may raise meanwhile."""
+    """Wait for a request of MPI, with naps between tests; TimeoutError, with the text `what`, after the deadline.
+
+    `check` is called after each test and may raise an error.
+    """
     nap = 20e-6
     while True:
         with mpi_turn():

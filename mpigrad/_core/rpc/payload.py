@@ -83,18 +83,21 @@ _ndarray = np.ndarray
 
 
 def sendable(array: Any) -> bool:
-    """Whether an array can be sent as its bytes: a plain NumPy array of a simple dtype."""
+    """Return whether an array can be sent as its bytes: a NumPy array, of no subclass, of numbers, times, text or bfloat16."""
     return type(array) is _ndarray and (array.dtype.kind in _KINDS or array.dtype.name == "bfloat16")
 
 
 def describe(kind: int, array: Any) -> bytes:
-    """The layout text of one array."""
+    """Return the layout text of one array: kind of entry (ARRAY, TENSOR ...), dtype and shape."""
     name = text_of(array.dtype).encode()
     return _ONE.pack(kind, len(name), array.ndim) + name + struct.pack(f"<{array.ndim}Q", *array.shape)
 
 
 def known(kind: int, array: Any) -> tuple[bytes, bytes | None, Any] | None:
-    """Compute and cache the layout text of an array, and its padding if it is inline; None if it is not `sendable`."""
+    """Compute and cache the layout of an array: its text, the padding after its bytes (None if it follows the frame), its dtype.
+
+    None if the array is not `sendable`.
+    """
     if not sendable(array):
         return None
     if kind != ARRAY and not array.flags.c_contiguous:
@@ -108,8 +111,9 @@ def known(kind: int, array: Any) -> tuple[bytes, bytes | None, Any] | None:
 
 
 def put(kind: int, array: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
-    """Add one sendable array to a message: its layout text to `layout`, and its bytes to `data` (inline) or the array to
-    `follow`.
+    """Add one array to a message: its text to `layout`; its bytes to `data` if it is small, otherwise the array to `follow`.
+
+    TypeError if it is not `sendable`.
     """
     if kind != ARRAY and not array.flags.c_contiguous:
         array, strided = _memory_of(array)
@@ -134,7 +138,7 @@ def put(kind: int, array: Any, layout: list[bytes], data: list[bytes], follow: l
 def _put_strided(
     kind: int, memory: Any, strided: bytes, layout: list[bytes], data: list[bytes], follow: list[Any]
 ) -> None:
-    """Add the memory of a tensor, and its shape and strides there."""
+    """Add the memory of a tensor that is not C-contiguous; `strided` is the text of its shape and strides in this memory."""
     inline = memory.nbytes <= INLINE_MAX or len(follow) >= MAX_TRANSFERS
     layout.append(describe(kind + STRIDED + (not inline), memory) + strided)
     if inline:
@@ -144,8 +148,10 @@ def _put_strided(
 
 
 def _memory_of(array: Any) -> tuple[Any, bytes]:
-    """The memory of an array that is not C-contiguous, as a vector, and the text of its shape and strides; or a C-contiguous
-    copy, with an empty text.
+    """Return the memory of an array that is not C-contiguous, as a vector, and the text of its shape and strides there.
+
+    If the memory is much larger than the array, or the strides cannot be sent (negative), returns a C-contiguous copy and
+    an empty text.
     """
     owner, size, module = array, array.dtype.itemsize, array_module(array)
     while type(owner.base) is type(array):
@@ -160,7 +166,7 @@ def _memory_of(array: Any) -> tuple[Any, bytes]:
 
 
 def _guest_for(adapter: TensorAdapter, tensor: Any) -> GuestTensor | None:
-    """The `GuestTensor` that stands for a tensor of another framework; None if the tensor is not sent as one array."""
+    """Return the `GuestTensor` that stands for another framework's tensor; None if that cannot be sent as one array."""
     description = adapter.describe(tensor)
     if description is None:
         return None
@@ -168,7 +174,7 @@ def _guest_for(adapter: TensorAdapter, tensor: Any) -> GuestTensor | None:
 
 
 def stand_in(tensor: Any) -> Any:
-    """A tensor of ours itself, or the stand-in of one of another framework."""
+    """Return a tensor of ours unchanged, and for one of another framework its `GuestTensor`."""
     adapter = None if isinstance(tensor, Tensor) else adapter_of(type(tensor))
     return tensor if adapter is None else _guest_for(adapter, tensor)
 
@@ -177,7 +183,7 @@ _tags: dict[tuple[str, bytes], bytes] = {}
 
 
 def _tag(adapter: TensorAdapter, description: bytes) -> bytes:
-    """The text after the layout of another framework's tensor: the name of the framework, and the adapter's description."""
+    """Return the text after the layout of another framework's tensor: its length, the name of the framework, its description."""
     tag = _tags.get((adapter.name, description))
     if tag is None:
         text = adapter.name.encode() + b"\0" + description
@@ -190,12 +196,15 @@ def _tag(adapter: TensorAdapter, description: bytes) -> bytes:
 
 
 def put_buffer(raw: Any, layout: list[bytes], data: list[bytes], follow: list[Any]) -> None:
-    """Add an out-of-band pickle buffer to a message."""
+    """Add the bytes of an out-of-band pickle buffer (`pickle.PickleBuffer.raw`) to a message; other arguments as for `put`."""
     put(BUFFER, np.frombuffer(raw, dtype=np.uint8), layout, data, follow)
 
 
 def describe_moving(kind: int, array: Any, source: device, target: device, number: int, offset: int) -> bytes:
-    """The layout text of an array that leaves a GPU or arrives on one, at `offset` in the message's device transfer `number`."""
+    """Return the layout text of an array that leaves a GPU or arrives on one.
+
+    `source` and `target` are its devices; it lies at `offset` in the message's device transfer `number`.
+    """
     name = text_of(array.dtype.newbyteorder("=")).encode()
     shape = struct.pack(f"<{array.ndim}Q", *array.shape)
     places = _PLACES.pack(_code(source), _code(target), number, offset)
@@ -211,9 +220,9 @@ def _place(code: int) -> device:
 
 
 def parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
-    """The entries (kind, dtype, shape, bytes) of a layout text; ValueError if it is malformed.
+    """Return the entries (kind, dtype, shape, bytes) of a layout text; ValueError if it is malformed.
 
-    AGAIN, a repeated tensor, has its index among the tensors instead of the bytes.
+    AGAIN, a tensor that occurs again, has its index among the tensors instead of the bytes.
     """
     entries = _entries.get(layout)
     if entries is None:
@@ -264,7 +273,7 @@ def _parse(layout: bytes) -> list[tuple[int, Any, Any, int]]:
 
 
 def _strided(layout: bytes, at: int, size: int, nbytes: int) -> tuple[Any, Any]:
-    """Shape and strides of a tensor, from its layout; ValueError if it would exceed its memory of `size` bytes."""
+    """Return shape and strides of a tensor, at position `at` of a layout; ValueError if it would exceed its `nbytes` bytes."""
     ndim = layout[at]
     numbers = struct.unpack_from(f"<{2 * ndim}Q", layout, at + 1)
     shape, strides = numbers[:ndim], numbers[ndim:]
@@ -275,12 +284,15 @@ def _strided(layout: bytes, at: int, size: int, nbytes: int) -> tuple[Any, Any]:
 
 
 def _checked_dtype(name: str) -> Any:
-    """A dtype of numbers or text. Never an object dtype: bytes of a message must not be interpreted as addresses of objects."""
+    """Return the dtype with this name, if it is of numbers or text; otherwise ValueError.
+
+    Never an object dtype: bytes of a message must not be interpreted as addresses of objects.
+    """
     dtype = of_text(name)
     if name == "bfloat16":
         return dtype
     if dtype.kind not in _KINDS or dtype.subdtype is not None:
-        raise ValueError(f"malformed message: arrays of dtype {name!r} do not travel as bytes")
+        raise ValueError(f"malformed message: arrays of dtype {name!r} cannot be sent as bytes")
     return dtype
 
 
@@ -302,7 +314,16 @@ def _product(shape: tuple[int, ...]) -> int:
 def take(
     entries: list[tuple[int, Any, Any, int]], buffer: Any, offset: int, followed: list[Any], plain: tuple[Any, ...]
 ) -> tuple[list[Any], list[Tensor]]:
-    """The values that a layout describes, and the tensors among them. `followed` are the arrays that followed the frame."""
+    """Build the values that a layout describes; returns them, and the list of the tensors among them.
+
+    Args:
+        entries: the layout, from `parse`.
+        buffer, offset: where the inline arrays begin.
+        followed: the arrays that followed the frame.
+        plain: the plain scalars of a FLAT payload.
+
+    ValueError if the message is malformed.
+    """
     values: list[Any] = []
     tensors: list[Tensor] = []
     nth_plain = nth_followed = 0
@@ -311,7 +332,7 @@ def take(
             tensor = wrap(view_of(buffer, offset, shape, dtype, nbytes))
             if kind == TENSOR_GRAD:
                 tensor._requires = True
-            offset += (nbytes + 15) & -16
+            offset += (nbytes + 15) & -16  # inline arrays are padded to 16 bytes
             tensors.append(tensor)
             values.append(tensor)
             continue
@@ -356,7 +377,7 @@ def take(
 
 
 def _take_guest(array: Any, kind: int, made_by: tuple[TensorAdapter, bytes], tensors: list[Any]) -> Any:
-    """Create a tensor of another framework, and add its `GuestTensor` to `tensors`."""
+    """Create a tensor of another framework and return it; its `GuestTensor` is added to `tensors`."""
     adapter, description = made_by
     requires = kind >= GUEST_GRAD
     made = adapter.make(array, description, requires)
@@ -365,7 +386,7 @@ def _take_guest(array: Any, kind: int, made_by: tuple[TensorAdapter, bytes], ten
 
 
 def _spread(memory: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """A view with the given shape and strides, whose base is the vector with the memory."""
+    """Return a view with this shape and these strides of a vector that has the memory of a tensor."""
     if type(memory) is not _ndarray or memory.dtype.kind == "V":  # bfloat16 has no buffers
         return array_module(memory).lib.stride_tricks.as_strided(memory, shape, strides)
     return _ndarray(shape, memory.dtype, memory, 0, strides)
@@ -383,11 +404,14 @@ def _no_place(block: np.ndarray, target: device) -> Exception:
     error = getattr(block, "error", None)  # of a `FailedReceive`
     if error is not None:
         return RuntimeError(f"{block.nbytes} bytes could not be received on {target}: {error}")
-    return RuntimeError(f"an array for {target} came to a worker that uses no GPU: see its options devices, device_maps")
+    return RuntimeError(f"an array for {target} came to a worker that does not use it: see its options devices, device_maps")
 
 
 class ReceivedValues(list[Any]):
-    """Values (or tensors) of a message, with the sender's devices of some of them, by index."""
+    """Values, or tensors, of a message of which some left a GPU or arrived on one.
+
+    `origins` has the devices that these have left, by index.
+    """
 
     def __init__(self, values: list[Any]) -> None:
         super().__init__(values)
@@ -395,7 +419,7 @@ class ReceivedValues(list[Any]):
 
 
 def origins_of(values: list[Any]) -> dict[int, device] | None:
-    """The sender's devices of values, by index; None if no GPU is involved."""
+    """Return the sender's devices of values of a message, by index; None if no GPU is involved."""
     return values.origins if type(values) is ReceivedValues else None
 
 
@@ -406,7 +430,7 @@ def _origins(values: list[Any], tensors: list[Tensor]) -> tuple[ReceivedValues, 
 
 
 def _moved(entries: list[tuple[int, Any, Any, int]], followed: list[Any]) -> list[Any]:
-    """The device transfers among the arrays that followed a frame: they come after the host arrays (odd kinds)."""
+    """Return the device transfers among the arrays that followed a frame. They come after the host arrays (odd kinds)."""
     return followed[sum(1 for entry in entries if entry[0] < MOVING and entry[0] & 1) :]
 
 
@@ -446,7 +470,11 @@ def _empty(block: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 # -- pickles -----------------------------------------------------------------------------------------------------------
 class Tables:
-    """The tables of one pickle: the values in the order of their indices, and their encoding."""
+    """What one pickle has out of band: arrays, tensors and RRefs in the order of their indices, and their encoding.
+
+    `to` is (agent, rank, "Request" or "Response"), which determines the device map; None for messages without device
+    maps.
+    """
 
     __slots__ = ("data", "departures", "follow", "layout", "moves_all", "rrefs", "seen", "sparse", "tensors", "to")
 
@@ -463,12 +491,13 @@ class Tables:
         self.seen = 0
 
     def add(self, kind: int, array: Any) -> int:
+        """Add an array of the host; returns its index."""
         put(kind, array, self.layout, self.data, self.follow)
         self.seen += 1
         return self.seen - 1
 
     def add_guest(self, tensor: GuestTensor) -> int:
-        """Add a tensor of another framework."""
+        """Add a tensor of another framework; returns its index."""
         array, kind = tensor._array, GUEST_GRAD if tensor._requires else GUEST
         plain = sendable(array) and not self.moves_all
         index = self.add(kind, array) if plain or self.to is None else self.add_routed(kind, array)
@@ -476,13 +505,13 @@ class Tables:
         return index
 
     def add_routed(self, kind: int, array: Any) -> int:
-        """Add an array whose target device comes from the device map."""
+        """Add an array that goes to the device that the device map says; returns its index."""
         agent, dst, what = self.to
         source = device_of(array)
         return self.add_for(kind, array, source, agent.route(dst, what).target(source))
 
     def add_for(self, kind: int, array: Any, source: device, target: device) -> int:
-        """Add an array with the target device `target`."""
+        """Add an array on the device `source` that goes to the device `target`; returns its index."""
         if source is CPU and target is CPU:
             return self.add(kind, array)
         if self.departures is None:
@@ -498,11 +527,11 @@ class Tables:
         return self.seen - 1
 
     def followers(self) -> list[Any]:
-        """The arrays that follow the frame: large arrays of the host, then device transfers."""
+        """Return the arrays that follow the frame: large arrays of the host, then device transfers."""
         return self.follow if self.departures is None else self.follow + self.departures.seal()
 
     def add_buffer(self, buffer: pickle.PickleBuffer) -> bool:
-        """The pickler's buffer_callback: False keeps the buffer out of the pickle."""
+        """Take a buffer out of the pickle (returns False), unless it is not contiguous: the `buffer_callback` of the pickler."""
         try:
             raw = buffer.raw()
         except BufferError:  # not contiguous
@@ -571,11 +600,11 @@ class _Reduce:
 
 
 class _Plain(_Reduce, pickle.Pickler):
-    """The standard pickler, which puts arrays, tensors and RRefs into tables."""
+    """The standard pickler, with arrays, tensors and RRefs out of band."""
 
 
 def _reduce_special(tables: Tables, tensor: Tensor) -> Any:
-    """Encode sparse tensors as their two arrays; other tensors are pickled."""
+    """Reduce a sparse tensor to its two arrays; any other special tensor is pickled as usual."""
     array = tensor._array
     if getattr(array, "is_sparse_array", False):
         slots = tables.add_routed(ARRAY, array.indices), tables.add_routed(ARRAY, array.values)
@@ -598,7 +627,7 @@ _cloud_class: Any = None
 
 
 def _cloud() -> Any:
-    """cloudpickle's pickler with tables; imported on first use."""
+    """Return the class of cloudpickle's pickler with tables; imported on first use."""
     global _cloud_class
     if _cloud_class is None:
         import cloudpickle
@@ -613,7 +642,10 @@ def _cloud() -> Any:
 
 
 def dumps(obj: Any, to: Any = None) -> tuple[bytes, Tables]:
-    """Pickle `obj`; if cloudpickle fails as well, the error of plain pickle is raised."""
+    """Pickle `obj`, with cloudpickle if plain pickle fails; returns the pickle and its tables. `to` as in `Tables`.
+
+    If cloudpickle fails as well, the error of plain pickle is raised.
+    """
     try:
         return _dump(_Plain, obj, to)
     except Exception as plain_error:
@@ -633,6 +665,8 @@ def _dump(cls: Any, obj: Any, to: Any) -> tuple[bytes, Tables]:
 
 
 class _Loading(threading.local):
+    """The tables of the pickle that this thread is decoding."""
+
     values: list[Any] | tuple[Any, ...] = ()
     rrefs: list[Any] | tuple[Any, ...] = ()
     tensors: list[Tensor] | None = None
@@ -642,7 +676,11 @@ _loading = _Loading()
 
 
 def loads(data: Any, values: list[Any], buffers: list[Any], rrefs: list[Any], tensors: list[Tensor]) -> Any:
-    """Unpickle with the received tables. Sparse tensors and instances of subclasses are put into `tensors`."""
+    """Unpickle `data` with the tables that came with it.
+
+    `values` are the arrays and tensors, `buffers` the out-of-band buffers, `rrefs` the RRefs. Sparse tensors and
+    instances of subclasses of Tensor, which are created meanwhile, are put into `tensors`.
+    """
     loading = _loading
     outer = loading.values, loading.rrefs, loading.tensors  # unpickling may decode another message (user code may call RPC)
     loading.values, loading.rrefs, loading.tensors = values, rrefs, tensors
@@ -693,7 +731,7 @@ def _sparse_guest(
 
 
 class _Apart(pickle.Pickler):
-    """A pickler that puts only tensors into a table."""
+    """A pickler that takes only tensors out of the pickle, for picklers of users."""
 
     table: list[Tensor]
 
@@ -707,7 +745,7 @@ class _Apart(pickle.Pickler):
 
 
 def tensors_apart(obj: Any) -> tuple[bytes, list[Tensor]]:
-    """The pickle of `obj` without its tensors, and the tensors; for `use_rpc_pickler`."""
+    """Return the pickle of `obj` without its tensors, and the list of its tensors."""
     file = io.BytesIO()
     pickler = _Apart(file, 5)
     pickler.table = []
@@ -724,11 +762,11 @@ class InternalPickler:
     """
 
     def serialize(self, obj: Any) -> tuple[bytes, list[Tensor]]:
-        """The pickle of `obj` without its tensors, and the tensors."""
+        """Return the pickle of `obj` without its tensors, and the list of its tensors."""
         return tensors_apart(obj)
 
     def deserialize(self, binary_data: bytes, tensor_table: list[Tensor]) -> Any:
-        """Rebuild the object from its pickle and its tensors."""
+        """Return the object for a pickle and tensors of `serialize`; AttributeError if a function of it is unknown here."""
         try:
             return loads(binary_data, list(tensor_table), [], [], [])
         except AttributeError as error:
@@ -749,7 +787,7 @@ _AGAIN_MARKS = [bytes([AGAIN, place]) for place in range(8)]  # only the first t
 
 
 class Payload:
-    """Encoded arguments or results: a message without its header."""
+    """The encoded arguments or result of a call: a message without its header."""
 
     __slots__ = ("data", "follow", "meta", "mode", "tensors")
 
@@ -773,14 +811,14 @@ NOTHING = _payload(EMPTY, b"", b"", [], [])
 
 
 class ArrayForDevice(NamedTuple):
-    """An array of a raw message and its target device."""
+    """An array in a raw message that has to arrive on a certain device, whatever the device map says."""
 
     array: Any
     target: device
 
 
 def use_pickler(pickler: Any) -> Any:
-    """Install a pickler for all payloads (None: the default); returns the previous one."""
+    """Install a pickler for all payloads of this process (None: the default); returns the previous one."""
     global custom_pickler, _never_flat
     before, custom_pickler = custom_pickler, pickler
     _never_flat = pickler is not None or host_maps > 0
@@ -788,16 +826,17 @@ def use_pickler(pickler: Any) -> Any:
 
 
 def count_host_maps(change: int) -> None:
-    """Count agents whose device maps move CPU tensors to GPUs: started (1) or stopped (-1)."""
+    """Count the agents of this process whose device maps move CPU tensors to GPUs: +1 at their start, -1 at their end."""
     global host_maps, _never_flat
     host_maps += change
     _never_flat = custom_pickler is not None or host_maps > 0
 
 
 def encode_flat(items: tuple[Any, ...]) -> Payload | None:
-    """Encode a tuple of arrays, tensors and plain scalars without pickle; None if it contains anything else. A tensor that occurs
-    twice must arrive as one object: it is encoded as AGAIN if it is among the first ones; otherwise the result is None, and
-    pickle is used.
+    """Encode a tuple of arrays, tensors and plain scalars without pickle; None if it contains anything else.
+
+    A tensor that occurs twice must arrive as one object: it is encoded as AGAIN if it is among the first ones; otherwise
+    the result is None, and pickle is used.
     """
     if _never_flat or type(items) is not tuple:
         return None
@@ -860,7 +899,7 @@ def encode_flat(items: tuple[Any, ...]) -> Payload | None:
 
 
 def _place_of(tensor: Tensor, tensors: list[Tensor]) -> int:
-    """The index of a tensor among the first ones of a message, which alone are searched; -1 if it is not one of them."""
+    """Return the index of a tensor among the first tensors of a message; -1 if it is not one of them."""
     for place in range(min(len(tensors), len(_AGAIN_MARKS))):
         if tensors[place] is tensor:
             return place
@@ -868,7 +907,7 @@ def _place_of(tensor: Tensor, tensors: list[Tensor]) -> int:
 
 
 def _guest_place(item: Any, tensors: list[Any]) -> int:
-    """The index of another framework's tensor among the tensors; -1 if it is not one of them."""
+    """Return the index of another framework's tensor among the tensors of a message; -1 if it is not one of them."""
     for place in range(len(tensors)):
         each = tensors[place]
         if type(each) is GuestTensor and each.tensor is item:
@@ -877,7 +916,10 @@ def _guest_place(item: Any, tensors: list[Any]) -> int:
 
 
 def encode_any(agent: Agent, dst: int, obj: Any, what: str = "Request") -> Payload:
-    """Encode an object with pickle or cloudpickle; `what` is "Request" or "Response", which selects the device map."""
+    """Encode an object for the rank `dst`, with pickle or cloudpickle or the pickler of `use_pickler`.
+
+    `what` is "Request" or "Response", which selects the device map. Makes a fork of each RRef in it.
+    """
     if custom_pickler is not None:
         return _encode_custom(obj, (agent, dst, what))
     before = suspend()  # pickling may run user code (`__reduce__` ...)
@@ -893,7 +935,7 @@ def encode_any(agent: Agent, dst: int, obj: Any, what: str = "Request") -> Paylo
 
 
 def take_back(agent: Agent, dst: int, payload: Payload) -> None:
-    """Remove the forks of RRefs in a payload that could not be sent."""
+    """Undo the forks of RRefs in a payload that could not be sent to `dst`."""
     hook = extensions.rref_hook
     if hook is None or payload.mode != PICKLE:
         return
@@ -941,17 +983,17 @@ def encode_raw(body: bytes, arrays: list[Any], to: Any = None) -> Payload:
             tables.add_guest(found)
             tables.tensors.append(found)  # type: ignore[arg-type]
         else:
-            raise TypeError(f"{type(array).__name__} is no tensor that a pickler can put into its table")
+            raise TypeError(f"a pickler returned a {type(array).__name__} as a tensor, which cannot be sent as one array")
     layout = b"".join(tables.layout)
     meta = b"".join((_U32.pack(len(layout)), layout, body))
     return _payload(RAW, b"".join(tables.data), meta, tables.followers(), tables.tensors)
 
 
 def decode_frame(agent: Agent, frame: Any, header: Header) -> tuple[Any, list[Tensor], bytes]:
-    """Decode a received frame: the payload, the tensors in it, and the name of the requested function.
+    """Decode a received frame; returns its payload, the tensors in it, and the name of the function to call (or empty).
 
-    The payload is a list of items for FLAT, the object for PICKLE, (body, arrays) for RAW. The frame drops its references to the
-    arrays that followed it, so that the value may have the only ones (gradients are then reused in place).
+    The payload is a list of items for FLAT, the object for PICKLE, (body, arrays) for RAW. The frame drops its references
+    to the arrays that followed it, so that the value may have the only ones (gradients are then reused in place).
     """
     buffer, offset, meta, name, followed = parts(frame, header)
     value, tensors = _decode(agent, header.src, header.mode, buffer, offset, meta, followed)
@@ -959,9 +1001,9 @@ def decode_frame(agent: Agent, frame: Any, header: Header) -> tuple[Any, list[Te
 
 
 def parts(frame: Any, header: Header) -> tuple[Any, int, bytes, bytes, Any]:
-    """The parts of a frame: buffer and offset of the array data, meta, function name, and the arrays that followed.
+    """Return the parts of a frame: buffer and offset of the array data, meta, function name, and the arrays that followed.
 
-    ValueError if the lengths in the header are inconsistent.
+    ValueError if the lengths in the header are inconsistent. If receiving the arrays failed, raises that error.
     """
     length, name_length, meta_length = header.length, header.name_length, header.meta_length
     if not header.transfers:

@@ -13,8 +13,8 @@ Terms
   function is slow, or a waiter has left), it becomes the leader itself, and another thread becomes the monitor. Each
   check costs the working thread two hand-overs of the GIL (about 60 us), so checks become rarer while all of them find
   a polling thread. The monitor parks when the world has been quiet.
-- A polling thread that finds no message runs deferred work first, then housekeeping, then takes longer and longer naps
-  (`Idle`).
+- A polling thread that finds no message runs deferred work first, then housekeeping (timers and timeouts), then sleeps: naps,
+  which become longer the longer no message has come (`Idle`).
 - A wait is a guarded section (`mpigrad/_core/guard.py`): handlers of signals run between two turns of its loop, where
   this thread has neither the lead nor anything half done. An answer whose decoding may run user code is decoded there,
   too.
@@ -64,7 +64,10 @@ if TYPE_CHECKING:
 
 # -- the send queue ----------------------------------------------------------------------------------------------------
 class SendQueue:
-    """Gives many threads access to the transport, one at a time, without blocking any of them."""
+    """Gives many threads access to the transport, one at a time, without blocking any of them.
+
+    `handler` is told of frames that could not be sent.
+    """
 
     def __init__(self, transport: Transport, handler: MessageHandler) -> None:
         self.transport = transport
@@ -75,7 +78,10 @@ class SendQueue:
         transport.report_failures_to(handler)
 
     def post(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
-        """Send a frame now, or leave it to the thread that holds the lock."""
+        """Send a frame to the rank `dst`, or leave it in the outbox for the thread that holds the lock.
+
+        `follow` are the arrays that follow the frame, `tag` is the first tag of their transfers.
+        """
         lock = self.lock
         if not self.outbox and lock.acquire(False):  # frames in the outbox go first, to keep the order of messages
             try:
@@ -90,7 +96,7 @@ class SendQueue:
             self.flush()
 
     def flush(self) -> None:
-        """Empty the outbox, unless another thread holds the lock and will do so."""
+        """Send the frames in the outbox, unless another thread holds the lock and will do so."""
         outbox, lock = self.outbox, self.lock
         # again after each release: a thread that found the lock taken may have added a frame in between
         while outbox and lock.acquire(False):
@@ -100,7 +106,7 @@ class SendQueue:
                 lock.release()
 
     def drain(self) -> None:
-        """Empty the outbox; the caller holds the lock."""
+        """Send the frames in the outbox; the caller holds the lock."""
         outbox = self.outbox
         while outbox:
             dst, frame, follow, tag = outbox.popleft()
@@ -110,7 +116,7 @@ class SendQueue:
                 self._handler.send_failed(dst, frame, error)
 
     def poll(self, tries: int) -> Any:
-        """Poll for a message; None if there is none or another thread holds the lock."""
+        """Test up to `tries` times for a message and return it; None if there is none or another thread holds the lock."""
         lock = self.lock
         if not lock.acquire(False):
             return None
@@ -128,7 +134,7 @@ class SendQueue:
 
 # -- the lead ----------------------------------------------------------------------------------------------------------
 class Lead:
-    """The lead, the threads that want it, and the activity of its holder. Fields are written under the GIL, without a lock."""
+    """The lead, the threads that want it, and what its holder does. Fields are written under the GIL, without a lock."""
 
     def __init__(self) -> None:
         self.lock = Mutex()  # held by the thread that polls
@@ -165,7 +171,7 @@ DEFERRED_MAX = 64  # entries of deferred work; above it the oldest runs at once
 
 
 class Idle:
-    """Deferred work and back-off of one agent's polling threads."""
+    """What the polling threads of one agent do when they find no message: deferred work, housekeeping, naps."""
 
     def __init__(self, transport: Transport, handler: MessageHandler, lead: Lead) -> None:
         self.active = 0.0 if transport.oversubscribed else ACTIVE_SECONDS
@@ -176,17 +182,17 @@ class Idle:
         self._deferred: deque[tuple[Callable[[Any], None], Any]] = deque()
 
     def run_when_idle(self, work: Callable[[Any], None], subject: Any) -> None:
-        """Let the next thread whose poll finds nothing run `work(subject)`, which must be library code that never blocks.
+        """Have `work(subject)` run by the next thread whose poll finds no message; it must be library code that never blocks.
 
-        That happens soon: the caller waits for its answer, or the leader polls within a few milliseconds. On a worker that is
-        never idle, the oldest entry runs at once when there are more than DEFERRED_MAX.
+        That happens soon: the caller waits for its answer, or the leader polls within a few milliseconds. If the worker
+        is never idle, the oldest entry runs at once when there are more than DEFERRED_MAX.
         """
         self._deferred.append((work, subject))
         if len(self._deferred) > DEFERRED_MAX:
             self._run_deferred()
 
     def _run_deferred(self) -> None:
-        """Run the oldest entry of deferred work."""
+        """Run the oldest entry of the deferred work, if there is any. Errors are logged."""
         try:
             work, subject = self._deferred.popleft()
         except IndexError:
@@ -197,9 +203,11 @@ class Idle:
             logger.exception("deferred work failed")
 
     def back_off(self, now: float, idle: float, fut: Future | None) -> None:
-        """Yield the core, then nap for a fraction of the idle time so far, at most until `fut` is done.
+        """Do what a polling thread does after a poll without a message: deferred work, housekeeping, or a rest.
 
-        Never spins without yielding: if caller and callee share a core, each would keep the other from answering.
+        `now` is the time, `idle` how long this thread has found no message, both in seconds. Soon after a message it only
+        yields the core; later it naps for an eighth of `idle`, at most until `fut` is done. It never spins without
+        yielding: if caller and callee share a core, each would keep the other from answering.
         """
         breathe()
         if self._deferred:
@@ -229,7 +237,7 @@ class Idle:
             sleep_on(fut, lock, nap)
 
     def housekeep(self, now: float) -> None:
-        """Run the agent's housekeeping: timers and timeouts."""
+        """Run the agent's housekeeping: timers that are due at `now`, and timeouts. Errors are logged."""
         self.next_housekeeping = now + HOUSEKEEPING_SECONDS
         try:
             self._handler.housekeep(now)
@@ -238,7 +246,7 @@ class Idle:
 
 
 def sleep_on(fut: Future, lock: Any, seconds: float) -> None:
-    """Sleep until `fut` is done, `lock` is released, or the time is over."""
+    """Sleep for `seconds`, or until `fut` is done or another thread releases `lock`, which this one holds."""
     breathe()
     fut._sleep(lock)
     lock.acquire(True, seconds)
@@ -258,7 +266,10 @@ _get_ident = threading.get_ident
 
 
 class Pool:
-    """The threads of one agent."""
+    """The threads of one agent: they run user functions, poll as leader, or monitor.
+
+    `limit` is the number of user functions that may run at a time, `name` the worker's, for the names of the threads.
+    """
 
     def __init__(
         self, handler: MessageHandler, queue: SendQueue, lead: Lead, idle: Idle, limit: int, name: str
@@ -283,7 +294,7 @@ class Pool:
         self._thread_hooks.append(hook)
 
     def owns_thread(self) -> bool:
-        """Whether the current thread is one of the pool."""
+        """Return whether the current thread is one of the pool."""
         return _get_ident() in self.threads
 
     def start(self) -> None:
@@ -293,18 +304,18 @@ class Pool:
         self._spawn()
 
     def submit(self, work: Any) -> bool:
-        """Queue user work for the pool; True if a thread was woken or started for it."""
+        """Queue user work (a frame or a function) for the pool; returns whether a thread was woken or started for it."""
         self.jobs.append(work)
         return self.wake_worker()
 
     def submit_last(self, run: Callable[[], None]) -> None:
-        """`submit` for callbacks of failed calls, which run even if the pool has stopped."""
+        """Queue a callback of a failed call, as `submit`. If the pool has stopped, it runs on this thread."""
         self.submit(run)
         if self.stopping:
             self._run_last()
 
     def _run_last(self) -> None:
-        """Run queued callbacks after the pool has stopped, and drop queued requests, whose callers have been told."""
+        """Run the callbacks in the queue after the pool has stopped, and drop requests: their callers were told of the end."""
         while self.jobs:
             try:
                 work = self.jobs.popleft()
@@ -315,7 +326,7 @@ class Pool:
                 self.run(work)
 
     def wake_worker(self) -> bool:
-        """Wake or start a thread for the queue if the limit allows it."""
+        """Wake or start a thread for queued work; False if the limit of running functions is reached."""
         if not self._has_room():
             if not self._lead.ticking:
                 self.ensure_monitor()
@@ -324,6 +335,7 @@ class Pool:
         return True
 
     def _has_room(self) -> bool:
+        """Return whether another user function may run; those inside a wait do not count (I4)."""
         return len(self._running) - len(self.blocked) < self.limit
 
     def _wake_or_spawn(self) -> None:
@@ -333,7 +345,7 @@ class Pool:
             self._spawn()
 
     def ensure_monitor(self) -> None:
-        """Wake or start a thread, which becomes the monitor if there is none."""
+        """Wake or start a thread, which becomes the monitor if there is none, unless the pool stops."""
         if not self.stopping:
             self._wake_or_spawn()
 
@@ -380,7 +392,7 @@ class Pool:
             self.threads.pop(me, None)
 
     def _retire(self) -> bool:
-        """Whether there are enough idle threads without this one."""
+        """Return whether this thread may end, because enough others are idle."""
         return len(self._sleeping) >= self.limit + 2  # two more than functions may run: the leader and the monitor
 
     def _sleep(self) -> None:
@@ -404,7 +416,7 @@ class Pool:
         return work is not None
 
     def run(self, work: Any) -> None:
-        """Run user work on this pool thread; `_reserve` has succeeded before."""
+        """Run user work on this thread, for which `_reserve` has made room. Errors are logged."""
         try:
             self._handler.serve(work)
         except BaseException:  # also `sys.exit` in user code, which must not end a pool thread
@@ -452,7 +464,7 @@ class Pool:
                 self._lead.wake_parked()
 
     def _reserve(self) -> bool:
-        """Count a function as running if the limit allows it; `run` undoes that."""
+        """Count a function as running and return True, unless the limit is reached. `run` ends the count."""
         running = self._running
         running.append(None)  # first add, then check: two threads that check first could both exceed the limit
         if len(running) - len(self.blocked) <= self.limit:
@@ -461,7 +473,7 @@ class Pool:
         return False
 
     def _next_job(self) -> Any:
-        """Take queued work that may run now, after `_reserve`; None otherwise."""
+        """Take work from the queue and reserve room for it; None if there is none or the limit is reached."""
         if self.jobs and self._reserve():
             try:
                 return self.jobs.popleft()
@@ -470,7 +482,10 @@ class Pool:
         return None
 
     def _idle_leading(self, now: float, idle: float) -> bool:
-        """Back off: no message for `idle` seconds. Releases the lead during a nap; False if another thread took it meanwhile."""
+        """As the leader: rest, as the last `idle` seconds brought no message; returns whether this thread still leads afterwards.
+
+        After a while the lead is free during the rest, so that a thread that starts to wait can poll at once.
+        """
         if idle < self._idle.active:
             self._idle.back_off(now, idle, None)
             return True
@@ -484,7 +499,7 @@ class Pool:
         return self._lead.lock.acquire(False)
 
     def _run_leading(self, work: Any) -> bool:
-        """Release the lead, run user work, and take the lead back. False if another thread took it meanwhile."""
+        """As the leader: run user work, with the lead free meanwhile. Returns whether the lead could be taken back."""
         if not self._lead.ticking:
             self.ensure_monitor()
         self._lead.just_served = True
@@ -493,13 +508,16 @@ class Pool:
         return self._lead.lock.acquire(False)
 
     def enqueue(self, work: Any) -> None:
-        """Queue work for the next thread that is free."""
+        """Queue work for the next free thread, and make sure that a monitor runs, which finds one if the leader is slow."""
         self.jobs.append(work)
         if not self._lead.ticking:
             self.ensure_monitor()
 
     def _run_monitor(self) -> None:
-        """Check periodically; return when no thread polls (to become the leader) or when all is idle (to sleep)."""
+        """Be the monitor: check now and then whether a thread polls.
+
+        Returns when none does (the caller becomes the leader) or when all is idle (it sleeps).
+        """
         self._lead.ticking = True
         last, quiet_since, rest, doubtful = self._queue.polls, 0.0, TICK, True
         self._stalled_since = 0.0
@@ -532,14 +550,17 @@ class Pool:
                 return
 
     def _may_park(self) -> bool:
-        """Announce that there is no monitor, then check again whether one is needed (I1)."""
+        """Announce that there is no monitor, then check again whether one is needed (I1); returns whether it may sleep."""
         self._lead.ticking = False
         if not self._lead.napping:
             self._lead.ticking = True
         return not self._lead.ticking
 
     def _relieve(self, now: float) -> None:
-        """Find a thread for queued work; beyond the limit if no function has returned for STALL seconds (I4)."""
+        """Find a thread for queued work.
+
+        If the limit is reached, start one beyond it when no function has returned for STALL seconds (I4).
+        """
         if self._finished != self._finished_before or self._stalled_since == 0.0:
             self._finished_before, self._stalled_since = self._finished, now
         if self._has_room():
@@ -566,7 +587,10 @@ class Pool:
         threading.Thread(target=extra, name=f"mpigrad-{self.name}-{self._spawned}", daemon=True).start()
 
     def stop(self) -> None:
-        """Stop all pool threads that are not inside a user function, and wait for them for a limited time."""
+        """Stop the threads of the pool and wait for them: 10 seconds at most, 0.2 if user functions still run.
+
+        Threads inside a user function end when the function returns.
+        """
         if not self.stopping:
             restore()
         self.stopping = True
@@ -592,7 +616,7 @@ class Pool:
             pass
 
     def counts(self) -> dict[str, int]:
-        """The numbers of threads and of queued entries, for debug information."""
+        """Return the numbers of threads, idle threads, running functions, queued jobs and blocked threads, by name."""
         return {
             "threads": len(self.threads),
             "idle": len(self._sleeping),
@@ -619,13 +643,13 @@ SLICE = 0.25  # longest sleep of a parked thread before it checks again whether 
 
 
 class Waiters:
-    """The threads that wait for futures of one agent."""
+    """What the threads do that wait for futures of one agent: poll if no other thread does, otherwise sleep."""
 
     def __init__(self, handler: MessageHandler, queue: SendQueue, lead: Lead, idle: Idle, pool: Pool) -> None:
         self._handler, self._queue, self._lead, self._idle, self._pool = handler, queue, lead, idle, pool
 
     def wait(self, fut: Future, deadline: float | None) -> None:
-        """Make progress until `fut` is done or the deadline has passed."""
+        """Make progress until `fut` is done or the time `deadline` (of `time.monotonic()`) has come."""
         before = enter()
         try:
             ended = self._wait(fut, deadline)
@@ -661,7 +685,11 @@ class Waiters:
         return True
 
     def _take_from_pool(self, fut: Future) -> bool:
-        """Request the lead from the leader, unless it has just served a request; True if this thread got it."""
+        """Ask the leader for the lead; returns whether this thread got it.
+
+        Not if the leader has just served a request: more are likely to follow, and a change of the polling thread costs
+        time.
+        """
         lead = self._lead
         if lead.polled_by_waiter or lead.just_served:
             return False
@@ -682,8 +710,10 @@ class Waiters:
             self._pool.ensure_monitor()
 
     def _poll_until(self, fut: Future, deadline: float | None) -> Any:
-        """Poll while holding the lead. None: the wait is over. Otherwise it continues without the lead, as the pool has taken
-        it, a signal was noted, or the returned frame, the answer for `fut`, has to be decoded.
+        """Poll while this thread has the lead. None if the wait is over: `fut` is done or the deadline has passed.
+
+        Otherwise the wait goes on without the lead. _HANDED_OVER: a pool thread has taken work and the lead.
+        _INTERRUPTED: a signal was noted. A frame: the answer for `fut`, which has to be decoded.
         """
         lead, queue, idling = self._lead, self._queue, self._idle
         lead.polled_by_waiter = True
@@ -717,7 +747,7 @@ class Waiters:
         return None
 
     def _hand_over(self, work: Any) -> bool:
-        """Pass user work to the pool; True if a thread takes it, and the lead with it."""
+        """Pass user work to the pool; returns whether a thread takes it, which then takes the lead, too."""
         pool = self._pool
         mine = pool.owns_thread()
         if mine:  # a user function that waits does not count towards the limit
@@ -731,8 +761,8 @@ class Waiters:
     def _sleep(self, fut: Future, deadline: float | None, handed_over: bool) -> bool:
         """Sleep until `fut` is done, the lead is offered to this thread, or SLICE seconds have passed.
 
-        `handed_over`: this thread has just passed the lead to a pool thread, and must not take it back at once. Returns whether
-        the wait is over (`fut` is done, or the deadline has passed).
+        `handed_over`: this thread has just passed the lead to a pool thread, and must not take it back at once. Returns
+        whether the wait is over (`fut` is done, or the deadline has passed).
         """
         lead, pool = self._lead, self._pool
         mine = pool.owns_thread()
@@ -761,7 +791,7 @@ class Waiters:
         return deadline is not None and _monotonic() >= deadline
 
     def defer(self, run: Callable[[], None]) -> bool:
-        """If the current thread polls, let the pool run users' code and return True; otherwise return False.
+        """Let the pool run `run`, user code, if the current thread polls; returns whether it did. If not, the caller runs it.
 
         User code must not run on a polling thread: if it waited for a message, no thread would poll for it.
         """

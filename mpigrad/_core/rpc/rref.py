@@ -10,7 +10,7 @@ So every message about a fork goes to the worker that counted it, after it was c
 workers arrive does not matter, no confirmation is needed, and each worker knows only its own children. Only when a worker is
 lost must the parents of its forks search for the forks that it had made (`_rref/adoption.py`).
 
-Changes are events in a queue that one thread at a time works off, in order. Adding an event never blocks, so that `RRef.__del__`
+Changes are events in a queue, which one thread at a time handles, in order. Adding an event never blocks, so that `RRef.__del__`
 can do it, which the garbage collector may run on any thread at any point. A count is incremented (event) before the fork is
 sent, and decremented (event) when the child's message arrives, so it never becomes negative (except briefly during an adoption).
 """
@@ -66,7 +66,10 @@ _numbers = itertools.count(0)  # for dynamic worlds, process-wide: forks of an R
 
 
 class GloballyUniqueId(NamedTuple):
-    """A globally unique id: the rank of the worker that created it and a number."""
+    """An id that is unique in the world: the rank of the worker that created it, and a number that is unique there.
+
+    Encoded as one integer by `int()`; printed in the representation of RRefs.
+    """
 
     created_on: int
     local_id: int
@@ -79,12 +82,12 @@ class GloballyUniqueId(NamedTuple):
 
     @classmethod
     def of(cls, number: int) -> GloballyUniqueId:
-        """Decode an id from an integer."""
+        """Return the id that an integer encodes."""
         return cls(number >> _LOCAL_BITS, number & ((1 << _LOCAL_BITS) - 1))
 
 
 class Owner:
-    """The owner's record of one RRef: the future of its value, and its children."""
+    """The owner's record of one RRef: the future of its value, and the forks that the owner has made."""
 
     __slots__ = ("__weakref__", "awaited", "children", "number", "value")
 
@@ -96,7 +99,11 @@ class Owner:
 
 
 class User:
-    """A fork on a worker that is not the owner."""
+    """The record of an RRef on a worker that is not the owner: a fork.
+
+    `parent` and `parent_fork` say which worker, and which record there, counts this fork; `children` are the forks made
+    of it.
+    """
 
     __slots__ = (
         "alive",
@@ -131,7 +138,10 @@ class User:
 
 
 class Table:
-    """All RRefs of one agent."""
+    """All RRefs of one agent: the records of those that it owns and those that it uses, and the events that change them.
+
+    `adopt` starts the search for orphans after the loss of a worker, as `adopt(table, counts by record, rank)`.
+    """
 
     def __init__(self, agent: Agent, adopt: Callable[[Table, dict[Owner | User, int], int], Any]) -> None:
         self.agent = agent
@@ -147,13 +157,13 @@ class Table:
         self._making = threading.Lock()
 
     def new_id(self) -> int:
-        """A number that is unique over all workers."""
+        """Return a number that is unique over all workers, for an RRef or a fork."""
         # checked each time, because `agent.static` is set after the table is created
         return self.agent.rank << _LOCAL_BITS | next(self._numbers if self.agent.static else _numbers)
 
     # -- events ------------------------------------------------------------------------------------------------------
     def enqueue(self, change: Callable[..., None], *args: Any) -> None:
-        """Queue a change, then handle all queued changes unless another thread is doing that. Never blocks."""
+        """Queue the change `change(*args)`, then make all queued changes unless another thread is doing that. Never blocks."""
         events, lock = self._events, self._lock
         before = enter()
         try:
@@ -174,13 +184,17 @@ class Table:
             self.kept[record.number] = record
 
     def _child_ended(self, fork: int, number: int, rank: int) -> None:
+        """Stop counting a fork on `rank`. The record is the user `fork`, or the owner of `number` if `fork` is 0."""
         record = self.users.get(fork) if fork else self.kept.get(number)
         if record is not None and (record.children[rank] or min(record.children, default=0) < 0):
             record.children[rank] -= 1  # below zero, if an orphan's message arrives before the answer that counts it
             self.end_if_childless(record, rank)
 
     def end_if_childless(self, record: Owner | User, rank: int) -> None:
-        """Forget a rank without forks of a record. Without any forks an owner's record ends; a user's, once it is unused too."""
+        """Forget `rank` in the children of a record if no fork is left there, and end the record if it has no children at all.
+
+        A user's record ends only when its Python object is gone, too.
+        """
         if not record.children[rank]:
             del record.children[rank]
         if isinstance(record, User):
@@ -189,6 +203,7 @@ class Table:
             self.kept.pop(record.number, None)
 
     def _rank_lost(self, rank: int, epoch: int) -> None:
+        """Mark the forks that the lost rank counted as orphans, and look for the orphans of those that it had."""
         self.note_lost(rank, epoch)
         for user in self.users.values():
             if user.parent == rank:
@@ -201,16 +216,19 @@ class Table:
             self._adopt(self, held, rank)
 
     def note_lost(self, rank: int, epoch: int) -> None:
-        """Remember that this incarnation of a rank, and all before it, have left."""
+        """Remember that this incarnation (`epoch`) of a rank, and all before it, have left."""
         if not self.has_lost(rank, epoch):
             self.lost[rank] = epoch
 
     def has_lost(self, rank: int, epoch: int) -> bool:
-        """Whether this worker knows that this incarnation of a rank, or a later one, is lost. Epochs wrap around at 16 bits."""
+        """Return whether this worker knows that this incarnation of a rank, or a later one, is lost.
+
+        Epochs have 16 bits and wrap around, so "later" means less than 2**15 ahead.
+        """
         return rank in self.lost and (self.lost[rank] - epoch) % (1 << 16) < 1 << 15
 
     def adopted(self, held: dict[Owner | User, int], rank: int) -> None:
-        """An adoption is complete: end the forks of the lost rank."""
+        """Complete an adoption: stop counting the forks of the lost rank. `held` is how many each record had."""
         for record, count in held.items():
             record.children[-1 - rank] -= count
             self.end_if_childless(record, -1 - rank)
@@ -233,7 +251,7 @@ class Table:
             self.tell_parent(user.parent, user.parent_fork, user.number)
 
     def tell_parent(self, rank: int, fork: int, number: int) -> None:
-        """Tell the worker that counted a fork that it has ended."""
+        """Tell the worker `rank`, which counted a fork in its record `fork` (0: as the owner of `number`), that it has ended."""
         if rank == self.agent.rank:  # this runs as an event, so the thread that runs events will find it
             self._events.append((self._child_ended, (fork, number, rank)))
             return
@@ -245,13 +263,13 @@ class Table:
 
     # -- used by the rest of the layer -----------------------------------------------------------------------------
     def new_owner(self, number: int) -> Owner:
-        """The owner's record, for the call that creates the value."""
+        """Return the owner's record of the RRef `number`, for the call that creates the value, which has arrived now."""
         owner = self.owner(number)
         owner.awaited = False
         return owner
 
     def owner(self, number: int) -> Owner:
-        """The owner's record; created if a message names it before the call that creates the value arrives."""
+        """Return the owner's record of the RRef `number`; creates it if the call that creates the value has not arrived yet."""
         with self._making:  # two messages may name a new RRef at the same time
             found = self.owners.get(number)
             if found is None:
@@ -259,51 +277,54 @@ class Table:
             return found
 
     def keep(self, owner: Owner) -> None:
-        """Keep a record alive until `unkeep`, as one child would."""
+        """Keep a record alive until `unkeep`: counted like a fork on this worker."""
         self.enqueue(self._count_child, owner, self.agent.rank)
 
     def unkeep(self, number: int) -> None:
-        """Undo `keep`: the record no longer stays alive because of it."""
+        """Undo `keep`."""
         self.enqueue(self._child_ended, 0, number, self.agent.rank)
 
     def count_child(self, record: Owner | User, rank: int) -> None:
-        """Count a fork of this record that is about to be sent to a rank."""
+        """Count a fork of this record, before it is sent to a rank."""
         self.enqueue(self._count_child, record, rank)
 
     def child_ended(self, fork: int, number: int, rank: int) -> None:
-        """Record the end of a fork that was sent to a rank. `fork` 0 means the owner's record."""
+        """Note the end of a fork that was sent to a rank, by the user `fork` or (0) by the owner of `number`."""
         self.enqueue(self._child_ended, fork, number, rank)
 
     def rank_lost(self, rank: int) -> None:
-        """Handle the loss of a worker: its forks are gone without a message."""
+        """Note the loss of a worker, whose forks are gone without a message."""
         self.enqueue(self._rank_lost, rank, self.agent.epochs.get(rank, 0))
 
     def add_user(self, user: User) -> None:
-        """Add a new fork on this worker."""
+        """Add the record of a new fork on this worker."""
         self.users[user.fork] = user
 
     def object_gone(self, user: User) -> None:
-        """Record that the Python object of a fork has been freed."""
+        """Note that the Python object of a fork has been freed."""
         self.enqueue(self._object_gone, user)
 
     def confirm(self, user: User, error: BaseException | None) -> None:
-        """Record the owner's answer about a new RRef, or the error of the call."""
+        """Note the owner's confirmation of a new RRef, or the error of the call that creates its value."""
         self.enqueue(self._confirmed, user, error)
 
     def delete_users(self) -> None:
-        """End all forks of this worker at shutdown, even if the program still has their objects."""
+        """End all forks of this worker, even if the program still has their objects: used at shutdown."""
         for user in list(self.users.values()):
             user.deleted = True
             self.object_gone(user)
 
     def quiet(self) -> bool:
-        """Whether this worker has nothing to send about forks. Forks that only wait for their children do not count."""
+        """Return whether this worker has no messages about forks to send.
+
+        Forks that only wait for their children do not count.
+        """
         if self._events or self._lock.locked() or self.deleting:
             return False
         return all(user.alive or user.children for user in list(self.users.values()))
 
     def leaks(self) -> str:
-        """The values of this worker that other workers still refer to, one line each; empty if there are none."""
+        """Describe the values of this worker to which others still refer, one line each; empty if there are none."""
         lines = []
         for owner in list(self.kept.values()):
             for rank, count in list(owner.children.items()):
@@ -313,7 +334,7 @@ class Table:
         return "".join(lines)
 
     def debug_info(self) -> dict[str, str]:
-        """Counters of RRefs and forks, as strings under PyTorch's names."""
+        """Return the numbers of RRefs and forks, as strings under PyTorch's names."""
         users, kept = list(self.users.values()), list(self.kept.values())
         return {
             "num_owner_rrefs": str(len(kept)),
@@ -325,8 +346,10 @@ class Table:
 
 
 def creation_error(error: BaseException) -> BaseException:
-    """The error for using an RRef whose creation failed. A copy each time: the traceback of a raised error refers to frames,
-    and these to the RRef."""
+    """Return the error to raise when an RRef is used whose creation failed.
+
+    A copy each time: the traceback of a raised error refers to frames, and these to the RRef, which would never be freed.
+    """
     found = copied(error)
     if not isinstance(found, (RpcTimeoutError, SendFailedError)):
         return found
@@ -336,21 +359,21 @@ def creation_error(error: BaseException) -> BaseException:
 
 
 def table_of(agent: Agent) -> Table:
-    """The agent's table of RRefs."""
+    """Return an agent's table of RRefs."""
     return agent.rrefs
 
 
 # -- calls to the owner of an RRef --------------------------------------------------------------------
 def seconds_of(agent: Agent, timeout: float) -> float:
-    """A user's timeout in seconds; negative means the agent's default."""
+    """Return a user's timeout in seconds; the agent's default if it is negative."""
     return agent.rpc_timeout if timeout < 0 else timeout
 
 
 def value_of(number: int) -> Any:
-    """The value of an RRef that this worker owns; waits for it.
+    """Return the value of the RRef `number`, which this worker owns; waits until it has been created.
 
-    RuntimeError if the call that creates it does not arrive within the time of a call: the value has been freed, because the
-    caller gave up (a timeout, an interrupt) and dropped the RRef before this call was served.
+    RuntimeError if the call that creates it does not arrive within the timeout of calls: the value has been freed,
+    because the caller gave up (a timeout, an interrupt) and dropped the RRef before this call was served.
     """
     agent = get_agent()
     owner = table_of(agent).owner(number)  # kept while waiting for the call that creates it
@@ -362,7 +385,10 @@ def value_of(number: int) -> Any:
 
 
 def call_owner(rref: RRef, func: Callable[..., Any], args: tuple[Any, ...], timeout: float) -> Any:
-    """Call `func(number, *args)` on the owner; the RRef is kept alive until the answer arrives."""
+    """Call `func(number, *args)` on the owner of an RRef; returns a Future. The RRef is kept alive until the answer arrives.
+
+    `timeout` is in seconds, negative for the default.
+    """
     agent = rref._table.agent if isinstance(rref._record, Owner) else rref._usable(f"{func.__name__.strip('_')}()")
     seconds, profiler = seconds_of(agent, timeout), extensions.profiler
 
@@ -380,7 +406,7 @@ def _rref_typeof_on_owner(number: int) -> Any:
 
 
 def _type_once_made(value: Future) -> Future:
-    """The future of a value's type; it fails with the value's error."""
+    """Return a future of the type of the value that `value` will have; it fails with the value's error."""
     known = Future()
 
     def made(fut: Future) -> None:
@@ -394,7 +420,7 @@ def _type_once_made(value: Future) -> Future:
 
 
 def ask_type(rref: RRef, timeout: float, blocking: bool) -> Any:
-    """The type of an RRef's value, or (if not `blocking`) a Future of it; the owner is asked once."""
+    """Return the type of an RRef's value, or (if not `blocking`) a Future of it. The owner is asked only once."""
     if isinstance(rref._record, Owner):
         future = _type_once_made(rref._record.value)
     else:
@@ -417,7 +443,7 @@ def _backward(number: int, context_id: int, retain_graph: bool) -> None:
 
 
 def backward_on_owner(rref: RRef, context_id: int, retain_graph: bool) -> None:
-    """Run backward from an RRef's value on its owner."""
+    """Run backward from an RRef's value, on its owner; see `RRef.backward`."""
     if isinstance(rref._record, Owner):
         _backward(rref._record.number, context_id, retain_graph)
         return
@@ -435,7 +461,10 @@ _FETCH = int(MessageType.PYTHON_RREF_FETCH_CALL)
 
 
 class RRef(Generic[T]):
-    """A reference to `value`, owned by this worker; `rpc.remote` returns references to values on other workers.
+    """A reference to `value`, which this worker owns. `rpc.remote` returns references to values on other workers.
+
+    RRefs can be passed to other workers as arguments and results of calls. The value lives on its owner as long as any
+    worker has an RRef to it. `type_hint` is only for scripted modules: the interface that the module implements.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -461,24 +490,27 @@ class RRef(Generic[T]):
 
     # -- the owner -------------------------------------------------------------------------------------------------
     def is_owner(self) -> bool:
-        """Whether this worker owns the value."""
+        """Return whether this worker owns the value."""
         return isinstance(self._record, Owner)
 
     def owner(self) -> WorkerInfo:
-        """The worker that owns the value."""
+        """Return the `WorkerInfo` of the worker that owns the value."""
         return self._info
 
     def owner_name(self) -> str:
-        """The name of the worker that owns the value."""
+        """Return the name of the worker that owns the value."""
         return self._info.name
 
     def confirmed_by_owner(self) -> bool:
-        """Whether the owner has confirmed the RRef; always True on the owner."""
+        """Return whether the owner has confirmed that it knows this RRef; always True on the owner.
+
+        False while the call of `remote` that creates the value is not answered.
+        """
         return isinstance(self._record, Owner) or self._record.confirmed
 
     # -- the value ---------------------------------------------------------------------------------------------------
     def local_value(self) -> T:
-        """The value, on its owner; waits until it has been created."""
+        """Return the value itself; waits until it has been created. RuntimeError on a worker that does not own it."""
         if not isinstance(self._record, Owner):
             raise RuntimeError(
                 f"For {_described(self._record)}, can't call localValue() on user {self._table.agent.info}. "
@@ -487,7 +519,11 @@ class RRef(Generic[T]):
         return self._record.value.wait()
 
     def to_here(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
-        """The value, copied from the owner if necessary; waits until it has been created, at most `timeout` seconds."""
+        """Return a copy of the value, on its owner the value itself; waits until it has been created.
+
+        `timeout` is in seconds, 0 for none, by default that of calls; after it a RuntimeError is raised. An exception of
+        the function that creates the value is raised here.
+        """
         if isinstance(self._record, Owner):
             return self._record.value.wait()
         agent = self._usable("to_here()")
@@ -505,13 +541,16 @@ class RRef(Generic[T]):
             raise RpcTimeoutError(str(error).replace(label(_nothing), self._origin())) from None
 
     def _origin(self) -> str:
-        """A description of the fetch for error messages."""
+        """Return what is fetched, for the error of a timeout."""
         func = getattr(self._creation, "func", None)
         made_by = "the value" if func is None else f"the value of {func if isinstance(func, str) else label(func)}"
         return f"to_here() of {made_by} (RRef {_id(self._record.number)})"
 
     def _usable(self, what: str) -> Any:
-        """The agent, if this fork can still be used; otherwise an error with the reason."""
+        """Return the agent if this fork can still be used; otherwise raise an error with the reason.
+
+        `what` is the operation, for the error.
+        """
         record = self._record
         if record.error is not None:
             raise creation_error(record.error)
@@ -527,13 +566,13 @@ class RRef(Generic[T]):
         return self._table.agent
 
     def _get_future(self) -> Any:
-        """The Future that is done when the owner has created the value; only for RRefs made by `remote` on this worker."""
+        """Return the Future that is done when the owner has created the value; only for RRefs that `remote` returned here."""
         if self._creation is None:
             raise RuntimeError(f"{self!r} was not made by remote() on this worker, so there is no creation to wait for")
         return self._creation
 
     def _get_profiling_future(self) -> Any:
-        """The Future that is done when the profiler has the events of the call that makes the value."""
+        """Return the Future that is done when the profiler has the events of the `remote` call; RuntimeError without one."""
         found = None if self._creation is None else extensions.profiling_futures.get(self._creation)
         if found is None:
             raise RuntimeError("Profiling future has not been set!")
@@ -544,7 +583,7 @@ class RRef(Generic[T]):
         extensions.profiling_futures[self._get_future()] = future
 
     def _get_type(self, timeout: float = UNSET_RPC_TIMEOUT, blocking: bool = True) -> Any:
-        """The type of the value; a Future of it if not `blocking`."""
+        """Return the type of the value; a Future of it if not `blocking`. `timeout` is in seconds."""
         return ask_type(self, timeout, blocking)
 
     def _serialize(self) -> Any:
@@ -556,25 +595,41 @@ class RRef(Generic[T]):
 
     # -- calls -------------------------------------------------------------------------------------------------------
     def rpc_sync(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
-        """A proxy: `rref.rpc_sync().method(args)` runs the method on the owner and returns its result. `timeout` is in seconds.
+        """Return a proxy: `rref.rpc_sync().method(*args)` runs the method on the owner and returns its result.
 
-        The annotation is the value's type, because the proxy has the same methods.
+        `timeout` is that of the call, in seconds, 0 for none; by default that of calls. The annotation is the value's
+        type, because the proxy has the same methods.
+
+        >>> import mpigrad.distributed.rpc as rpc
+        >>> rpc.init_rpc("solo", rank=0, world_size=1)
+        >>> numbers = rpc.remote("solo", list, args=((1, 2, 2),))
+        >>> numbers.rpc_sync().count(2)
+        2
+        >>> rpc.shutdown()
         """
         return _proxy(self, "rpc_sync", timeout)
 
     def rpc_async(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
-        """A proxy: `rref.rpc_async().method(args)` returns a Future of the method's result. `timeout` is in seconds."""
+        """Return a proxy: `rref.rpc_async().method(*args)` starts the method on the owner and returns a `Future` of its result.
+
+        `timeout` is that of the call, in seconds, 0 for none; by default that of calls.
+        """
         return _proxy(self, "rpc_async", timeout)
 
     def remote(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
-        """A proxy: `rref.remote().method(args)` returns an RRef to the method's result. `timeout` is in seconds."""
+        """Return a proxy: `rref.remote().method(*args)` starts the method on the owner and returns an `RRef` to its result.
+
+        `timeout` is that of the call, in seconds, 0 for none; by default that of calls.
+        """
         return _proxy(self, "remote", timeout)
 
     def backward(self, dist_autograd_ctx_id: int = -1, retain_graph: bool = False) -> None:
-        """Run backward from the value, a scalar tensor, on its owner.
+        """Run backward from the value, a tensor with one element, on its owner. RuntimeError if the value is no tensor.
 
-        With the id of a distributed autograd context the gradients go into that context, on all workers; with -1 the owner runs
-        a local backward. `retain_graph` keeps the graph for another backward.
+        Args:
+            dist_autograd_ctx_id: the id of a distributed autograd context, into which the gradients go, on all workers.
+                With -1 the owner runs a local backward, which only the owner may ask for.
+            retain_graph: whether to keep the graph for another backward.
         """
         backward_on_owner(self, dist_autograd_ctx_id, retain_graph)
 
@@ -615,7 +670,10 @@ def _fill(rref: RRef, table: Table, record: Owner | User, info: WorkerInfo, crea
 
 
 def make(table: Table, record: Owner | User, creation: Any = None) -> RRef:
-    """Create the Python object (`RRef`) for a record of the table."""
+    """Create the Python object (`RRef`) for a record of the table.
+
+    `creation` is the Future of the call that creates the value.
+    """
     agent = table.agent
     rank = agent.rank if isinstance(record, Owner) else record.owner
     info = agent.workers.get(rank) or agent.left.get(rank) or WorkerInfo(f"rank{rank}", rank)
@@ -623,7 +681,7 @@ def make(table: Table, record: Owner | User, creation: Any = None) -> RRef:
 
 
 def check_forkable(record: Owner | User) -> None:
-    """Raise an error if an RRef cannot be sent: its creation failed, or it has been deleted."""
+    """Raise an error if the RRef of a record cannot be sent: its creation failed, or it has been deleted."""
     if isinstance(record, Owner):
         if record.value._state == 2 and isinstance(record.value._value, CreationTimedOutError):
             raise CreationTimedOutError from record.value._value
@@ -642,14 +700,17 @@ def _id(number: int) -> GloballyUniqueId:
 
 
 def _nothing() -> None:
-    """The function of a fetch; never called, since the handler `_serve_fetch` serves the request."""
+    """Stands for the function in a request to fetch a value; never called, since `_serve_fetch` serves the request."""
 
 
 _proxy: Callable[[RRef, str, float], Any]  # (RRef, function of RPC, timeout); see `install_proxy`
 
 
 def install_proxy(proxy: Callable[[RRef, str, float], Any]) -> None:
-    """Set the class of the proxies of `rref.rpc_sync()` etc.; it is in a layer above, as it calls the public API."""
+    """Set the class of the proxies that `rref.rpc_sync()` etc. return.
+
+    It calls the public API, and so is in a layer above this one.
+    """
     global _proxy
     _proxy = proxy
 
@@ -682,7 +743,8 @@ def remote(
 ) -> RRef:
     """Start `func(*args, **kwargs)` on the worker `to` and return an `RRef` to its result at once; the result stays there.
 
-    Arguments are as for `rpc_sync`. An exception of the function is raised when the RRef is used, for example by `to_here`.
+    The arguments are those of `rpc_sync`; `timeout` is for the creation of the value. An exception of the function is
+    raised when the RRef is used, for example by `to_here`.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -728,7 +790,7 @@ def _call(agent: Agent, info: Any, func: Any, args: Any, kwargs: Any, seconds: f
 
 
 def _own(agent: Agent, number: int, func: Any, args: Any, kwargs: Any, seconds: float) -> RRef:
-    """remote() to this worker: creates the owner's record, which a call to this worker fills."""
+    """Make a `remote` call to this worker itself: create the owner's record, whose value a call to this worker sets."""
     table = table_of(agent)
     owner = table.new_owner(number)
     answer = _call(agent, agent.info, func, args, kwargs, seconds, number, 0)
@@ -744,7 +806,7 @@ def _fail_if_unfilled(owner: Owner, answer: Any) -> None:
 
 
 def _complete(owner: Owner, value: Any, error: Any = None) -> None:
-    """Set the value or the error of making it, unless the creation has timed out."""
+    """Set the value of an RRef, or the error of creating it, unless the creation has timed out."""
     try:
         if error is None:
             owner.value.set_result(value)  # which also records the streams of GPU tensors
@@ -764,7 +826,7 @@ def _error_of(fut: Any) -> BaseException | None:
 
 
 def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:
-    """Create the value of an RRef. An error of the function becomes the RRef's error; the request itself succeeds."""
+    """Serve the request of a `remote` call: create the value. An error of the function becomes the RRef's, not the request's."""
     table = table_of(agent)
     owner = table.new_owner(header.extra)
     if header.extra2 == _NEW:
@@ -785,8 +847,10 @@ def _serve_remote(agent: Agent, header: extensions.CallHeader, execute: Callable
 
 
 def _portable(agent: Agent, error: BaseException) -> Any:
-    """A copy of the error, to be kept in an RRef, with its traceback as text: real frames would keep their objects alive, which
-    may include that RRef."""
+    """Return a copy of an error to keep in an RRef, with its traceback as text.
+
+    Real frames would keep their objects alive, which may include that RRef.
+    """
     return unpack_error(pack_error(agent.info, error))
 
 
@@ -799,7 +863,7 @@ def _fill_from(agent: Agent, owner: Owner, fut: Any) -> None:
 
 
 def _serve_fetch(agent: Agent, header: extensions.CallHeader, execute: Callable[[], Any]) -> Any:
-    """Answer a fetch: with the value, or with a Future of it if it is not yet complete."""
+    """Serve the request of `to_here`: return the value, or a Future of it if it has not been created yet."""
     table = table_of(agent)
     owner = table.owner(header.extra)
     if owner.value.done():
@@ -820,7 +884,7 @@ _FORK = struct.Struct("<QIQQH")
 
 
 class _Hook:
-    """Encodes RRefs in messages; see `extensions.RRefHook`."""
+    """Encodes and decodes RRefs in messages, and counts their forks; see `extensions.RRefHook`."""
 
     types: tuple[type, ...] = (RRef,)
 
@@ -844,6 +908,7 @@ class _Hook:
 
 
 def _received(agent: Agent, src: int, number: int, owner: int, fork: int, parent_fork: int, life: int) -> RRef:
+    """Return the RRef for a fork that the worker `src` has sent, with these fields."""
     table = table_of(agent)
     if owner == agent.rank:  # sent back to its owner: use the owner's record, and end the fork
         record = table.owner(number)

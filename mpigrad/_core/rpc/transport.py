@@ -32,26 +32,29 @@ LARGEST = 1 << 46  # a longer array can only be a malformed frame
 
 
 def tags_of(nbytes: int) -> int:
-    """The number of MPI messages, and so of tags, for an array on the host."""
+    """Return how many MPI messages, and so tags, an array of `nbytes` bytes on the host takes."""
     return -(-nbytes // CHUNK)
 
 
 class FrameWithArrays(bytearray):
-    """A frame together with the arrays that followed it, or the error of receiving them."""
+    """A received frame (its bytes) together with the arrays that followed it.
+
+    `followed` is the list of these arrays, or the exception that receiving them has raised.
+    """
 
     followed: Any
     streams: Any = None  # the streams of its device arrays, if it has any
 
 
 class SendFailures(Protocol):
-    """The listener for frames that a transport accepted but could not send."""
+    """What is told of frames that a transport has accepted but could not send; progress implements it."""
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
-        """Called for a frame that will not arrive."""
+        """Called for a frame to the rank `dst` that will not arrive."""
 
 
 class Transport:
-    """Point-to-point messages between `size` ranks, of which this is `rank`."""
+    """Sends and receives messages between `size` ranks, of which this process is `rank`. Base class of the transports."""
 
     rank, size = 0, 1
     oversubscribed = False
@@ -66,52 +69,60 @@ class Transport:
     _listener = cast("SendFailures | None", None)
 
     def report_failures_to(self, listener: SendFailures) -> None:
-        """Set the listener for frames that fail after `send` has accepted them."""
+        """Set what is told of frames that `send` accepted and that fail later."""
         self._listener = listener
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
-        """Report that an accepted frame could not be sent."""
+        """Report that a frame which `send` accepted could not be sent to `dst`; logs it if there is no listener."""
         if self._listener is not None:
             self._listener.send_failed(dst, frame, error)
         else:
             logger.error("could not send a message to rank %s: %s", dst, error)
 
     def send(self, dst: int, frame: bytes, follow: list[Any], tag: int) -> None:
-        """Start sending a frame and the arrays that follow it, whose transfers use tags from `tag` on."""
+        """Start to send a frame to the rank `dst`, and the arrays `follow`, whose transfers use tags from `tag` on. Never blocks.
+
+        The arrays must not be changed until they are sent.
+        """
         raise NotImplementedError
 
     def poll(self, tries: int) -> bytearray | None:
-        """Test up to `tries` times for a message; returns it, or None."""
+        """Make progress; test up to `tries` times for a message and return it, complete with its arrays, or None."""
         raise NotImplementedError
 
     def pending(self) -> bool:
-        """Whether large transfers are in flight, which sleeping would slow down."""
+        """Return whether large transfers are in flight: they progress only while this rank polls, so it should not sleep."""
         raise NotImplementedError
 
     def unsent(self) -> int:
-        """The number of sends that are not complete."""
+        """Return the number of sends that are not complete, with those that are queued."""
         raise NotImplementedError
 
     def allgather(self, data: bytes, deadline: float) -> list[bytes]:
-        """The `data` of all ranks (at most 256 bytes each), in the order of ranks; TimeoutError after the deadline."""
+        """Return the `data` (at most 256 bytes) of all ranks, in the order of ranks. A collective operation.
+
+        TimeoutError after the deadline.
+        """
         raise NotImplementedError
 
     def abandon(self, rank: int, ended: bool) -> None:
-        """End everything that is under way with a lost rank, and send it nothing from now on. `ended`: its process has ended."""
+        """End all transfers with a lost rank, and send it nothing from now on. `ended`: its process has ended."""
 
     def world_rank(self, rank: int) -> int:
-        """The rank in the whole job of the process that is `rank` in this transport's communicator."""
+        """Return the rank in the whole job (COMM_WORLD) of the process that is `rank` here."""
         return rank
 
     def close(self, clean: bool) -> None:
-        """Stop receiving. `clean`: all ranks have agreed that no message is in flight. Otherwise answers may be lost, but the
-        LEAVE messages are sent, which fail the calls that wait for these answers.
+        """Stop receiving. `clean`: all ranks have agreed that no message is in flight.
+
+        Otherwise answers may be lost, but the LEAVE messages are sent, by which other ranks fail the calls that wait for
+        these answers.
         """
         raise NotImplementedError
 
 
 def transfer_sizes(frame: Any) -> list[int]:
-    """The sizes of the arrays that follow a frame; ValueError if the frame is malformed."""
+    """Return the table at the end of a frame: the sizes of the arrays that follow it; ValueError if it is malformed."""
     count, length = transfers_of(frame), len(frame)
     start = length - TRANSFER.size * count
     if start < HEADER_SIZE:
@@ -125,12 +136,15 @@ def transfer_sizes(frame: Any) -> list[int]:
 
 
 def transfer_table(follow: list[Any]) -> bytes:
-    """The table of the transfers that follow a frame: sizes, and entries of device transfers, which are larger than any size."""
+    """Encode the table of the transfers that follow a frame: sizes of host arrays, entries of device transfers.
+
+    An entry of a device transfer is larger than any size, so the two can be told apart.
+    """
     return b"".join([TRANSFER.pack(each.entry if type(each) is Outgoing else each.nbytes) for each in follow])
 
 
 def failed(frame: bytearray, error: Exception) -> FrameWithArrays:
-    """A message whose arrays cannot be received; decoding it raises the error."""
+    """Return a message whose arrays could not be received; decoding it raises the error."""
     bulk = FrameWithArrays(frame)
     bulk.followed = error
     return bulk
@@ -146,7 +160,10 @@ def _nowhere() -> Any:
 def fetch_with_devices(
     frame: bytearray, sizes: list[int], device_receiver: Any, channel: Callable[[int], Channel]
 ) -> tuple[list[Any], FrameWithArrays]:
-    """Start to receive the transfers of a frame with device arrays, as one request. `channel(n)` uses tag n."""
+    """Start to receive the transfers of a frame with device arrays; returns a list with one request, and the message.
+
+    `sizes` is the table of the frame; `channel(n)` returns the MPI calls for the n-th tag of the message.
+    """
     bulk, requests, tag = FrameWithArrays(frame), [], 0
     bulk.followed = []
     if device_receiver is None:
@@ -166,7 +183,7 @@ def fetch_with_devices(
 
 
 def copied(frame: bytes, follow: list[Any], device_receiver: Any = None) -> bytearray:
-    """A copy of a message as its receiver would get it, for messages within the process."""
+    """Return a copy of a message as its receiver would get it, for messages within the process."""
     if not follow:
         return bytearray(frame)
     bulk = FrameWithArrays(frame)
@@ -182,6 +199,6 @@ def copied(frame: bytes, follow: list[Any], device_receiver: Any = None) -> byte
 
 
 def origin_of(frame: Any) -> tuple[int, int]:
-    """The sender's rank, and the first tag of the transfers."""
+    """Return the sender's rank of a frame, and the first tag of its transfers."""
     header = read_header(frame)
     return header.src, header.tag

@@ -1,5 +1,6 @@
-"""Linear collectives as operators. An operator records itself in a tenth of the time of a `Function`, which counts beside a small
-collective.
+"""Linear collectives as operators, which record themselves in a tenth of the time of an `autograd.Function`.
+
+For a small collective that time is as long as the collective itself.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from .._process_group.buffers import check_tensor
 
 
 class CollectiveNode(OpNode):
-    """The node of a collective. Like user code, it must not run on a thread that polls for RPC; and it runs even without a
-    gradient, because the other ranks wait for it.
+    """The graph node of a collective.
 
-    `kw["made"]` has the shape, type and device of the result, or of all results put together.
+    Like user code it must not run on a thread that polls for RPC. It runs even without a gradient, because the other
+    ranks wait for it. `kw["made"]` has the shape, type and device of the result, or of all results put together.
     """
 
     __slots__ = ()
@@ -33,14 +34,14 @@ class CollectiveNode(OpNode):
         return super().run(F, self.zeros(F) if grad is None else grad)
 
     def zeros(self, F: Any, shape: Sequence[int] | None = None) -> Any:
-        """A gradient of zeros, of the whole result or of a part of it."""
+        """Return a gradient of zeros for the whole result, or with the shape of a part of it."""
         whole, kind, place = self.kw["made"]
         made = move(np.zeros(whole if shape is None else shape, kind), place)
         return made if F is RAW else wrap(made)
 
 
 class ManyResults(CollectiveNode):
-    """The node of a collective with several results; its derivative gets a list of gradients and Nones."""
+    """The graph node of a collective with several results: its backward gets a list with a gradient or None for each."""
 
     __slots__ = ("outputs",)
     outputs: int  # type: ignore[misc]
@@ -50,13 +51,21 @@ class ManyResults(CollectiveNode):
 
 
 def parts_of(node: CollectiveNode, F: Any, grads: Any, shapes: Sequence[Sequence[int]]) -> list[Any]:
-    """The gradients of several results of these shapes, with zeros for those that have none."""
+    """Return the gradients of the results of a node, which have these shapes; zeros for those without a gradient."""
     given = grads if grads.__class__ in (list, tuple) else [grads]  # of a single result: bare
     return [node.zeros(F, shape) if each is None else each for each, shape in zip(given, shapes)]
 
 
 class Linear:
-    """A collective of one tensor: `forward(array, made=..., **kw)`, and its adjoint `backward(F, node, grad)`."""
+    """A linear collective of one tensor, as an operator.
+
+    Args:
+        name: of the operator.
+        forward: called as `forward(array, made=..., **kw)`; returns an array, or a tuple of arrays.
+        backward: called as `backward(F, node, grad)`; returns the gradient of the input.
+        node: the name of its node in graphs.
+        exact: False if it adds elements: bfloat16 is then added in float32; otherwise it is moved as it is.
+    """
 
     def __init__(
         self, name: str, forward: Callable[..., Any], backward: Callable[..., Any], node: str, exact: bool = True
@@ -66,7 +75,7 @@ class Linear:
         self.many_type = self.operator.many_type = type(node, (ManyResults,), {"__slots__": (), "operator": self.operator})
 
     def __call__(self, tensor: Tensor, shape: Sequence[int], **kw: Any) -> Any:
-        """The result for a tensor, of the given shape: a tensor or a tuple of tensors."""
+        """Run the collective on a tensor and record it; `shape` is that of the result, or of all results put together."""
         # The common case comes last, without the checks and the watchers of an operator.
         array: Any = getattr(tensor, "_array", None)
         if array.__class__ is not np.ndarray or array.dtype.char not in "fd" or TRACING.on or MODE.inference:

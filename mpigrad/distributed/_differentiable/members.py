@@ -11,7 +11,7 @@ from .._process_group.groups import GroupMember, ProcessGroup, resolve
 
 
 def member_of(group: Any) -> ProcessGroup:
-    """The group for an argument (None: the default group); ValueError if this rank is not a member."""
+    """Return the group for an argument (None: the default group); ValueError if this rank is not a member."""
     found = resolve(group)
     if found is None or group is GroupMember.NON_GROUP_MEMBER:
         raise ValueError("Invalid process group specified: this rank is not a member, so it must not call its collectives")
@@ -19,10 +19,10 @@ def member_of(group: Any) -> ProcessGroup:
 
 
 def empty_like(tensor: Tensor, shape: Sequence[int] | None = None) -> Tensor:
-    """A contiguous tensor with the type and device of `tensor`."""
+    """Return an uninitialised contiguous tensor with the type and device of `tensor`, and its shape or the given one."""
     return tensor.new_empty(tuple(tensor.shape if shape is None else shape))
 
 
 def place_in(found: ProcessGroup, rank: int) -> int:
-    """The group rank of a global rank, given as `src` or `dst`."""
+    """Return the group rank of a global rank, an argument `src` or `dst`; ValueError if it is not in the group."""
     return found.place(rank)

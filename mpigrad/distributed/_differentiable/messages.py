@@ -24,7 +24,7 @@ from .members import empty_like, member_of, place_in
 
 
 def _link(like: Tensor) -> Tensor:
-    """An input without elements for a Function, which makes it record itself even if no other input requires a gradient.
+    """Return an input without elements for a Function, so that it is recorded even if no other input requires a gradient.
 
     It requires grad itself if gradients are enabled and tensors of the type of `like` can have gradients.
     """
@@ -34,9 +34,10 @@ def _link(like: Tensor) -> Tensor:
 
 
 class _Started:
-    """A started message: how to wait for it, and the message that brings its gradient back.
+    """A started message: what its two nodes (of the start and of `wait`) need in the backward pass.
 
-    The two nodes of an operation share it. In the backward pass the node of `wait` sets `back`, and the other one waits for it.
+    `back` is the message that brings the gradient back: the node of `wait` starts it, and the node of the start waits for
+    it.
     """
 
     def __init__(self, tensor: Tensor, peer: int, group: ProcessGroup, tag: int) -> None:
@@ -53,14 +54,14 @@ class _Started:
 
 
 class DifferentiableWork:
-    """A started message with a gradient; `wait` returns the received tensor, or the token of a send."""
+    """A started message with a gradient, from `isend` or `irecv`: `wait` returns the received tensor, or the token of a send."""
 
     def __init__(self, token: Tensor, started: _Started, sends: bool) -> None:
         self._token, self._started, self._sends = token, started, sends
         self._result: Tensor | None = None
 
     def is_completed(self) -> bool:
-        """Whether the message has been sent or received."""
+        """Return whether the message has been sent or received."""
         assert self._started.work is not None
         return self._started.work.is_completed()
 
@@ -73,6 +74,8 @@ class DifferentiableWork:
 
 
 class _SendStarts(Function):
+    """The start of a send. Its backward waits for the gradient, whose receive the node of `wait` has started."""
+
     @staticmethod
     def forward(ctx: Any, started: _Started, tensor: Tensor, link: Tensor) -> Tensor:
         ctx.started = started
@@ -86,6 +89,8 @@ class _SendStarts(Function):
 
 
 class _SendEnds(Function):
+    """The end of a send, in `wait`. Its backward starts to receive the gradient."""
+
     @staticmethod
     def forward(ctx: Any, started: _Started, token: Tensor) -> Tensor:
         ctx.started = started
@@ -101,6 +106,8 @@ class _SendEnds(Function):
 
 
 class _ReceiveStarts(Function):
+    """The start of a receive. Its backward waits until the gradient has been sent."""
+
     @staticmethod
     def forward(ctx: Any, started: _Started, buffer: Tensor, link: Tensor) -> Tensor:
         ctx.started = started
@@ -117,6 +124,8 @@ class _ReceiveStarts(Function):
 
 
 class _ReceiveEnds(Function):
+    """The end of a receive, in `wait`. Its backward starts to send the gradient."""
+
     @staticmethod
     def forward(ctx: Any, started: _Started, token: Tensor) -> Tensor:
         ctx.started = started
@@ -146,7 +155,7 @@ def _start_receive(
 
 
 class Exchange(Function):
-    """Sends one tensor and receives another one; its adjoint sends and receives gradients in the opposite directions."""
+    """Sends one tensor and receives another one; its backward sends and receives gradients in the opposite directions."""
 
     @staticmethod
     def forward(
@@ -171,7 +180,7 @@ class Exchange(Function):
 
 
 class Join(Function):
-    """Returns the first tensor; backward passes also reach the others, whose gradients are zero."""
+    """Returns the first tensor; a backward pass also reaches the tokens, whose gradients are zero."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, *tokens: Tensor) -> Tensor:
@@ -185,18 +194,20 @@ class Join(Function):
 
 # -- public names ------------------------------------------------------------------------------------------------------
 def isend(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> DifferentiableWork:
-    """Start sending a tensor to rank `dst`; `wait` returns a token to be joined with the loss (see `join`).
+    """Start to send a tensor to the global rank `dst`, with a gradient; returns a `DifferentiableWork`.
 
-    The tensor must not be changed before `wait`.
+    Its `wait` returns a token, to be joined with the loss (see `join`). The tensor must not be changed before `wait`.
+    `tag` must be that of the receiver.
     """
     found = member_of(group)
     return _start_send(tensor, place_in(found, dst), found, tag)
 
 
 def irecv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> DifferentiableWork:
-    """Start receiving a tensor with the shape and dtype of `tensor` from rank `src`; `wait` returns a new tensor.
+    """Start to receive a tensor from the global rank `src`, with a gradient; returns a `DifferentiableWork`.
 
-    In the backward pass its gradient is sent back to `src`.
+    Its `wait` returns a new tensor, with the shape and dtype of `tensor`, which is not changed. In the backward pass the
+    gradient of the new tensor is sent to `src`. `tag` must be that of the sender.
     """
     found = member_of(group)
     return _start_receive(tensor, place_in(found, src), found, tag)
@@ -208,22 +219,33 @@ def wait(work: DifferentiableWork) -> Tensor:
 
 
 def send(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Tensor:
-    """Send a tensor to the global rank `dst`.
+    """Send a tensor to the global rank `dst`, with a gradient; `tag` must be that of the receiver.
 
-    Returns a token, a tensor without elements: `join` it with the loss, so that the backward pass fetches the tensor's gradient.
+    Returns a token, a tensor without elements: `join` it with the loss, so that the backward pass receives the gradient
+    of `tensor` from the other rank.
+
+        if rank == 0: token = F.send(hidden, dst=1) F.join(mpigrad.zeros(()), token).backward()    # this rank has no loss
+            of its own
+        else: hidden = F.recv(mpigrad.empty(8, 16), src=0) model(hidden).sum().backward()                 # sends the
+            gradient of hidden back
     """
     return isend(tensor, dst, group, tag).wait()
 
 
 def recv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> Tensor:
-    """Receive a tensor with the shape and dtype of `tensor` from rank `src`; returns a new tensor. Its gradient is sent back to
-    `src`.
+    """Receive a tensor from the global rank `src`, with a gradient; `tag` must be that of the sender.
+
+    Returns a new tensor with the shape and dtype of `tensor`, which is not changed. In the backward pass the gradient of
+    the new tensor is sent to `src`.
     """
     return irecv(tensor, src, group, tag).wait()
 
 
 def sendrecv(tensor: Tensor, buffer: Tensor, dst: int, src: int, group: Any = None, tag: int = 0) -> Tensor:
-    """Send `tensor` to rank `dst` and receive a tensor with the shape and dtype of `buffer` from rank `src`, at the same time.
+    """Send `tensor` to the global rank `dst` and receive a tensor from the global rank `src`, at the same time.
+
+    Returns a new tensor with the shape and dtype of `buffer`, which is not changed. In the backward pass gradients travel in the
+    opposite directions. All ranks that exchange messages give the same `tag`.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -240,7 +262,9 @@ def sendrecv(tensor: Tensor, buffer: Tensor, dst: int, src: int, group: Any = No
 
 
 def join(tensor: Tensor, *tokens: Tensor) -> Tensor:
-    """Return `tensor`, and make it depend on `tokens`, so that a backward pass also reaches the sends that returned them.
+    """Return a copy of `tensor` that depends on `tokens`, so that a backward pass also reaches the sends that returned them.
+
+    A rank that only sends has no other result from which its backward pass could reach the send.
 
     >>> import mpigrad, mpigrad.distributed.nn.functional as F
     >>> loss, token = mpigrad.tensor(2.0), mpigrad.empty(0)

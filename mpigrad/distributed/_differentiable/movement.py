@@ -1,7 +1,7 @@
-"""Collectives that only move elements: broadcast, gather, scatter, all_gather and all_to_all, with their adjoints, some of which
-add elements.
+"""Collectives that only move elements: broadcast, gather, scatter, all_gather and all_to_all; and their gradients.
 
-The results of `gather`, `all_gather` and `all_to_all` share memory, but no element of it.
+The gradients of some of them add elements. The results of `gather`, `all_gather` and `all_to_all` share memory, but no
+element of it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from .._process_group.reduce_op import ReduceOp
 from .linear import CollectiveNode, Linear, parts_of
 from .members import empty_like, member_of, place_in
 
-# Gradients may be NumPy's scalars, hence `as_array`. `_like` has what the adjoint of a collective makes: a gradient of its input.
+# `as_array` below: gradients may be scalars of NumPy.
 
 
 def _like(node: Any) -> tuple[Any, ...]:
+    """Return shape, type and device of the gradient that a node makes: those of its input."""
     return (node.shapes[0], *node.kw["made"][1:])
 
 
@@ -50,7 +51,7 @@ BROADCAST = Linear(
 
 
 def _sum_on_root(array: Any, root: int, group: ProcessGroup, made: Any) -> Any:
-    """The sum on one rank, zeros on the others."""
+    """Return the sum of the arrays of all ranks on the root, zeros on the other ranks."""
     out = arrays.reduced(as_array(array), root, ReduceOp.SUM, group)
     if group.rank() != root:
         out[...] = 0
@@ -89,7 +90,7 @@ SCATTER = Linear(
 
 # -- from all ranks to all ----------------------------------------------------------------------------------------------
 def _rows(F: Any, node: CollectiveNode, grads: Any) -> Any:
-    """The gradients of all results, which have one shape, as the rows of one array."""
+    """Return the gradients of all results of a node, which have one shape, as the rows of one array."""
     whole = node.kw["made"][0]
     each = parts_of(node, F, grads, [whole[1:]] * whole[0])
     return np.stack(each) if F is RAW and type(each[0]) is np.ndarray else F.stack(*each, dim=0)
@@ -159,7 +160,10 @@ ALL_TO_ALL = Linear("all_to_all", _all_to_all, _all_to_all_backward, "AllToAllBa
 
 
 class AllGatherUneven(Function):
-    """Collects tensors of different shapes on all ranks; the adjoint adds up the gradients that all ranks have for one tensor."""
+    """Collects tensors of different shapes on all ranks.
+
+    Its backward adds up, on each rank, the gradients that all ranks have for its tensor.
+    """
 
     @staticmethod
     def forward(ctx: Any, group: ProcessGroup, tensor: Tensor) -> tuple[Tensor, ...]:
@@ -178,7 +182,7 @@ class AllGatherUneven(Function):
 
 
 def exchanged(tensors: Sequence[Tensor], shapes: Sequence[Any], group: ProcessGroup) -> tuple[Tensor, ...]:
-    """The tensors, of these shapes, that all ranks send here; tensor i goes to rank i."""
+    """Send tensor i to rank i; returns the tensors from all ranks, which have these shapes. RuntimeError for another number."""
     check_list(list(tensors), group.size(), "input_tensor_list")
     if len(shapes) != group.size():
         raise RuntimeError(f"output_tensor_list: invalid tensor list (expected length {group.size()}, got {len(shapes)})")
@@ -189,7 +193,7 @@ def exchanged(tensors: Sequence[Tensor], shapes: Sequence[Any], group: ProcessGr
 
 # -- public names ------------------------------------------------------------------------------------------------------
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
-    """Return the tensor of rank `src` on every rank.
+    """Return the tensor of the global rank `src`, on every rank of the group.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -204,7 +208,7 @@ def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
-    """Return the tensors of all ranks, a tuple in the order of ranks, on rank `dst`; zeros of the same shapes on other ranks.
+    """Return the tensors of all ranks, a tuple in the order of ranks, on the global rank `dst`; zeros on other ranks.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -217,7 +221,9 @@ def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
-    """Return tensor i of rank `src` on rank i. Other ranks pass tensors of the same shape, whose elements are not used.
+    """Return, on rank i of the group, the i-th of the `tensors` of the global rank `src`.
+
+    Other ranks pass tensors of the same shape, whose elements are not used.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -234,7 +240,7 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
 def all_gather(tensor: Tensor, group: Any = None, *, uneven: bool = False) -> tuple[Tensor, ...]:
     """Return the tensors of all ranks, a tuple in the order of ranks, on every rank.
 
-    With `uneven`, an addition to PyTorch, their shapes may differ; ranks then exchange the shapes first.
+    Their shapes are equal; with `uneven` (not in PyTorch) they may differ, and ranks exchange the shapes first.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -251,7 +257,9 @@ def all_gather(tensor: Tensor, group: Any = None, *, uneven: bool = False) -> tu
 def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
-    """Send input i to rank i, and return the tensors from all ranks. The given outputs only say which shapes will arrive.
+    """Send input i to rank i of the group, and return the tuple of the tensors from all ranks.
+
+    The tensors in `output_tensor_list` only say which shapes will arrive; they are not changed.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -270,9 +278,10 @@ def all_to_all_single(
     input_split_sizes: list[int] | None = None,
     group: Any = None,
 ) -> Tensor:
-    """`all_to_all` of pieces of one tensor along its first dimension; returns the pieces from all ranks in a new tensor.
+    """Send the i-th piece of `input` to rank i of the group; returns the pieces from all ranks in a new tensor.
 
-    The given `output` only says which shape that has. The split sizes are the lengths of the pieces; None for equal ones.
+    Pieces are along the first dimension. `output` only says which shape the new tensor has; it is not changed. The split sizes
+    are the lengths of the pieces, by rank; None for equal ones.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")

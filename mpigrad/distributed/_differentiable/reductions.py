@@ -1,8 +1,9 @@
-"""Collectives that combine elements: all_reduce, reduce, reduce_scatter and scan, with their derivatives.
+"""Collectives that combine elements: all_reduce, reduce, reduce_scatter and scan; and their gradients.
 
-SUM and AVG are linear; their adjoints are sums and averages of gradients. MAX, MIN and PRODUCT have the derivative of `amax`,
-`amin` and `prod` over a dimension of ranks: ranks that share the extreme share its gradient; a product is differentiated without
-a division. (PyTorch reduces the gradients with the operation itself, which is right for SUM and AVG only.)
+SUM and AVG are linear; their gradients are sums and averages of gradients. MAX, MIN and PRODUCT have the derivative of
+`amax`, `amin` and `prod` over a dimension of ranks: ranks that have the same extreme value share its gradient; a product
+is differentiated without a division. (PyTorch reduces the gradients with the operation itself, which is right for SUM and
+AVG only.)
 """
 
 from __future__ import annotations
@@ -54,21 +55,21 @@ _REDUCE = Linear(
 
 
 def all_reduced(op: ReduceOp, group: ProcessGroup, tensor: Tensor) -> Tensor:
-    """The reduction of the tensors of all ranks, on all ranks."""
+    """Return the reduction of the tensors of all ranks, on all ranks; the function for `all_reduce`, with a gradient."""
     if op in _LINEAR and not tensor.is_sparse:
         return _ALL_REDUCE(tensor, tensor._array.shape, op=op, group=group)  # type: ignore[no-any-return]
     return AllReduce.apply(op, group, tensor)
 
 
 def reduce_scattered(op: ReduceOp, group: ProcessGroup, rows: Tensor) -> Tensor:
-    """This rank's row of the reduction of the tensors of all ranks."""
+    """Return one row of the reduction of the tensors of all ranks: the one whose index is this rank."""
     if op in _LINEAR:
         return REDUCE_SCATTER(rows, rows.shape[1:], op=op, group=group)  # type: ignore[no-any-return]
     return ReduceScatter.apply(op, group, rows)
 
 
 class AllReduce(Function):
-    """A reduction of sparse tensors, or with an operation that is not linear, whose result all ranks get."""
+    """`all_reduce` of sparse tensors, or with an operation that is not linear (MAX, MIN, PRODUCT)."""
 
     @staticmethod
     def forward(ctx: Any, op: ReduceOp, group: ProcessGroup, tensor: Tensor) -> Tensor:
@@ -88,7 +89,7 @@ class AllReduce(Function):
 
 
 class Reduce(Function):
-    """A reduction that is not linear, whose result one rank gets; the others get their own tensor back."""
+    """`reduce` with an operation that is not linear; ranks other than the root get a copy of their own tensor."""
 
     @staticmethod
     def forward(ctx: Any, root: int, op: ReduceOp, group: ProcessGroup, tensor: Tensor) -> Tensor:
@@ -106,7 +107,7 @@ class Reduce(Function):
 
 
 class ReduceScatter(Function):
-    """A reduction that is not linear, of a tensor with a row for each rank; every rank gets its row."""
+    """`reduce_scatter` with an operation that is not linear; the tensor has a row for each rank."""
 
     @staticmethod
     def forward(ctx: Any, op: ReduceOp, group: ProcessGroup, tensor: Tensor) -> Tensor:
@@ -124,9 +125,9 @@ class ReduceScatter(Function):
 
 
 def _to_one_rank(op: ReduceOp, group: ProcessGroup, grad: Tensor, given: Tensor, made: Tensor) -> Tensor:
-    """The gradient of this rank's input `given`, for a reduction that is not linear.
+    """Return the gradient of this rank's input `given`, for a reduction that is not linear.
 
-    `made` is the result of the reduction, `grad` its gradient, added up over the ranks.
+    `made` is the result of the reduction; `grad` is its gradient, added up over the ranks.
     """
     if op in _EXTREMES:
         mine = (given.detach() == made.detach()).to(grad.dtype)
@@ -141,7 +142,10 @@ def _to_one_rank(op: ReduceOp, group: ProcessGroup, grad: Tensor, given: Tensor,
 
 
 class Scan(Function):
-    """The sum over this rank and those before it (`step` 1) or after it (-1). Each is the other's adjoint."""
+    """The sum of the tensors of this rank and of those before it (`step` 1), or of those after it (`step` -1).
+
+    The backward of each is the other.
+    """
 
     @staticmethod
     def forward(ctx: Any, step: int, group: ProcessGroup, tensor: Tensor) -> Tensor:
@@ -170,7 +174,9 @@ _SCAN_TAG = 32_000  # high, so that it differs from the tags of programs, which 
 
 # -- public names ------------------------------------------------------------------------------------------------------
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """Return the reduction of the tensors of all ranks on every rank; sparse tensors can be summed.
+    """Return the reduction of the tensors of all ranks, on every rank, as a new tensor; sparse tensors can be summed.
+
+    `op` is SUM, AVG, MAX, MIN or PRODUCT of `ReduceOp`; others have no gradient. `group` is by default the default group.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -184,7 +190,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -
 
 
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """Return the reduction of the tensors of all ranks on rank `dst`.
+    """Return, on the global rank `dst`, the reduction of the tensors of all ranks, as a new tensor; `op` as for `all_reduce`.
 
     Other ranks get a copy of their own tensor; gradients of this copy are dropped.
 
@@ -201,8 +207,9 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = N
 
 
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """Return the reduction of tensor i of all ranks on rank i. The given output only determines the shape; a new tensor is
-    returned.
+    """Return, on rank i of the group, the reduction of the i-th tensors in the `input_list`s of all ranks, as a new tensor.
+
+    `output` only says which shape that has; it is not changed. `op` is as for `all_reduce`.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -220,7 +227,7 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
 
 
 def scan(tensor: Tensor, group: Any = None) -> Tensor:
-    """Return the sum of the tensors of this rank and of all ranks before it; an addition to PyTorch's functions.
+    """Return the sum of the tensors of this rank and of all ranks before it, as MPI_Scan does; not in PyTorch.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")

@@ -25,7 +25,7 @@ class Bound:
 
 
 def asked_for() -> bool:
-    """Whether the environment variable MPIGRAD_BIND_DEVICE requests binding."""
+    """Return whether the environment variable MPIGRAD_BIND_DEVICE requests binding; ValueError if it is neither 0 nor 1."""
     given = os.environ.get(VARIABLE, "0").lower()
     if given not in ("0", "1", "", "off", "on", "false", "true"):
         raise ValueError(f"the environment variable {VARIABLE} must be 0 or 1, got {given!r}")
@@ -33,10 +33,11 @@ def asked_for() -> bool:
 
 
 def bind_device(number: int | None = None) -> device | None:
-    """Make the GPU with this rank's local rank the current one and return it; None on hosts without GPUs.
+    """Make one GPU of this host the current one, by the local rank of this process, and return it; None without GPUs.
 
-    `number` defaults to the launcher's local rank (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, SLURM_LOCALID, ...). If there
-    are more ranks than GPUs, some ranks share one, with a warning. Threads of RPC that start later use the same GPU.
+    `number` is by default the launcher's local rank (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, SLURM_LOCALID, ...);
+    RuntimeError if that is unknown. If there are more ranks than GPUs, some ranks share one, with a warning. Threads of
+    RPC that start later use the same GPU.
 
     >>> import mpigrad
     >>> place = bind_device(0)
@@ -65,7 +66,7 @@ def bind_device(number: int | None = None) -> device | None:
 
 
 def use_bound() -> None:
-    """Make the bound GPU current in this thread: CUDA's current device is thread-local."""
+    """Make the GPU to which this process is bound current in this thread: CUDA's current device is thread-local."""
     if Bound.place is not None:
         cupy().cuda.runtime.setDevice(Bound.place.index)
 
@@ -77,12 +78,18 @@ def bind_if_asked() -> None:
 
 
 def identity(index: int) -> str:
-    """The PCI bus id of a GPU, which is the same in all processes of its host; indices are not (CUDA_VISIBLE_DEVICES)."""
+    """Return the PCI bus id of a GPU, given by its index.
+
+    It is the same in all processes of the host; indices are not, as CUDA_VISIBLE_DEVICES changes them.
+    """
     return str(cupy().cuda.runtime.deviceGetPCIBusId(index))
 
 
 def warn_of_sharing(users: Iterable[tuple[str, str]]) -> list[str]:
-    """Warn of GPUs, each named by host and identity, that several workers use; `users` are (worker, GPU)."""
+    """Log a warning for each GPU that several workers use; returns the texts.
+
+    `users` are pairs of worker and GPU; the name of a GPU includes its host.
+    """
     by_gpu: dict[str, list[str]] = {}
     for worker, gpu in users:
         by_gpu.setdefault(gpu, []).append(worker)

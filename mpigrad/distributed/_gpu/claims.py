@@ -19,7 +19,7 @@ _held: dict[int, int | None] = {}  # index of the GPU -> file descriptor that ho
 
 
 def claim(place: device) -> None:
-    """Take the lock of a GPU, once; log a warning if another process has it."""
+    """Take the lock of a GPU for this process; logs a warning if another process has it. Later calls do nothing."""
     index = place.index or 0
     if index not in _held:
         try:

@@ -12,17 +12,17 @@ from mpigrad._array.device import cupy, current_stream, device, device_of, on_de
 from .pinned import FOR_RECEIVES, FOR_SENDS, PinnedPool
 from .transfers import PIECE_BITS, pieces
 
-_DEPTH = 2
+_DEPTH = 2  # pieces in flight: the GPU fills one pinned buffer while the other is copied out
 
 
 def _buffer(pool: PinnedPool, nbytes: int) -> tuple[Any, bool]:
-    """A pinned buffer and whether it belongs to the pool. If RPC transfers use all of the pool's, a new one is allocated."""
+    """Return a pinned buffer, and whether it belongs to the pool: a new one is made if RPC uses all of the pool's."""
     found = pool.acquire(nbytes)
     return (pinned_empty(nbytes, "u1"), False) if found is None else (found, True)
 
 
 def to_host(array: Any) -> np.ndarray:
-    """Copy a device array to host memory."""
+    """Return a copy of a device array in host memory, complete."""
     place = device_of(array)
     with on_device(place):
         array = cupy().ascontiguousarray(array)
@@ -49,7 +49,7 @@ def _arrive(raw: np.ndarray, event: Any, buffer: Any, ours: bool, start: int, en
 
 
 def to_device(source: np.ndarray, array: Any) -> None:
-    """Copy host memory to a device array of the same shape, in the order of the current stream."""
+    """Copy an array on the host into a device array of the same shape, in the order of the current stream."""
     place = device_of(array)
     with on_device(place):
         whole = array if array.flags.c_contiguous else cupy().empty(array.shape, array.dtype)

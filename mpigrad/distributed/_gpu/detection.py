@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mpigrad._process.rank import without_launcher
 
-_MARK = "MPIGRAD-CUDA-AWARE "
+_MARK = "MPIGRAD-CUDA-AWARE "  # begins the line with the verdict, among what MPI prints
 SECONDS = 60.0
 # The child must not import modules from the current directory, and must import the same mpigrad as this process.
 _CHILD = """
@@ -31,7 +31,7 @@ _main()
 
 
 class Verdict(NamedTuple):
-    """The result of the test for CUDA-aware MPI: whether it works, and why not."""
+    """Whether CUDA-aware transfers work with this MPI, and an explanation."""
 
     works: bool
     why: str
@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
 
 @functools.cache
 def detect(seconds: float = SECONDS) -> Verdict:
-    """Try CUDA-aware transfers in a child process; the result is cached."""
+    """Try CUDA-aware transfers in a child process, `seconds` at most; the result is cached."""
     command = [sys.executable, "-c", _CHILD, str(Path(__file__).parents[3])]
     try:
         done = subprocess.run(command, env=without_launcher(os.environ), capture_output=True, text=True, timeout=seconds)
@@ -51,12 +51,12 @@ def detect(seconds: float = SECONDS) -> Verdict:
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
         return Verdict(False, f"the trial was ended by {name}: this MPI does not know device pointers")
-    words = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+    words = done.stderr.strip().splitlines()[-1:] or ["without a message"]
     return Verdict(False, f"the trial failed with code {done.returncode}: {words[0]}")
 
 
 def cuda_aware_chosen(way: str) -> bool:
-    """Whether an option's value means CUDA-aware transfers."""
+    """Return whether a value of `device_transfers` means CUDA-aware transfers; "detect" tries them."""
     return way == "cuda_aware" or (way == "detect" and detect().works)
 
 

@@ -19,7 +19,7 @@ COUNTS = {SMALL: 64, LARGE: 8}  # 4 MiB and 32 MiB at most, in each pool
 
 
 class PinnedPool:
-    """Buffers of two sizes, allocated on demand and kept. Any thread may use it; `acquire` never waits for a buffer."""
+    """A pool of pinned buffers of two sizes, allocated on demand and kept. Any thread may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -28,7 +28,7 @@ class PinnedPool:
         self._busy: deque[tuple[Any, Any]] = deque()  # (event, buffer): a GPU reads the buffer until the event
 
     def acquire(self, nbytes: int) -> Any:
-        """A buffer of at least `nbytes`, or None if all are in use."""
+        """Return a buffer of at least `nbytes`; None if all are in use. Never waits. ValueError if no buffer is so large."""
         size = SMALL if nbytes <= SMALL else LARGE
         if nbytes > size:
             raise ValueError(f"malformed message: a piece of {nbytes} bytes, the longest has {LARGE}")
@@ -43,10 +43,10 @@ class PinnedPool:
 
     def release(self, buffer: Any) -> None:
         """Return a buffer to the pool."""
-        self._free[buffer.nbytes].append(buffer)
+        self._free[buffer.nbytes].append(buffer)  # atomic, so without the lock
 
     def release_after(self, event: Any, buffer: Any) -> None:
-        """Return a buffer once the GPU has passed an event; checked by later calls of `acquire`."""
+        """Return a buffer to the pool when the GPU has passed an event; later calls of `acquire` check that."""
         with self._lock:
             self._busy.append((event, buffer))
 
@@ -59,7 +59,7 @@ class PinnedPool:
                 self._busy.append((event, buffer))
 
     def made_bytes(self) -> int:
-        """The size of the pinned memory that the pool has allocated."""
+        """Return how many bytes of pinned memory the pool has allocated."""
         return sum(size * count for size, count in self._made.items())
 
 

@@ -25,7 +25,7 @@ Marks = dict[int, tuple[Any, Any]]  # by GPU: an event, and the stream on which 
 
 
 class _Ours(threading.local):
-    """The streams on which a request or a pass runs in this thread, or None."""
+    """The streams on which a request or a backward pass runs in this thread; None if there is none."""
 
     streams: Streams | None = None
 
@@ -42,21 +42,25 @@ def publish() -> None:
 
 
 def enter(stream: Any) -> Any:
-    """Make a stream the current one of this thread and the current device; returns the previous one for `leave`."""
+    """Make a stream the current one of this thread, and its device the current one; returns the previous stream for `leave`."""
     before = cupy().cuda.get_current_stream()
     stream.__enter__()
     return before
 
 
 def leave(stream: Any, before: Any) -> None:
-    """Undo `enter`. At the end of `with stream:` CuPy returns to the stream of the enclosing `with`, not to one that was set
-    with `use()`. So that a user's `with` inside ours returns to our stream, we enter as `with` does, and restore ourselves."""
+    """Undo `enter`, with the stream that it returned as `before`.
+
+    At the end of `with stream:` CuPy returns to the stream of the enclosing `with`, not to one that was set with `use()`.
+    So `enter` enters the stream as `with` does, to which a user's `with` then returns; and the stream before it is
+    restored here.
+    """
     stream.__exit__()
     before.use()
 
 
 class Streams:
-    """One stream for each GPU that a worker uses."""
+    """One CUDA stream for each GPU that a worker uses, by index of the GPU."""
 
     __slots__ = ("by_index",)
 
@@ -65,7 +69,7 @@ class Streams:
 
     @classmethod
     def new(cls, devices: list[device]) -> Streams:
-        """Create a new stream on each GPU that the worker uses."""
+        """Create a new stream on each of these GPUs."""
         made = {}
         for place in devices:
             with on_device(place):
@@ -74,16 +78,16 @@ class Streams:
 
     @classmethod
     def current(cls, devices: list[device]) -> Streams:
-        """The current streams of this thread."""
+        """Return the current streams of this thread on these GPUs."""
         return cls({place.index or 0: current_stream(place) for place in devices})
 
     def of(self, place: device) -> Any:
-        """The stream of a GPU: the default one for a GPU that is not in use."""
+        """Return the stream of a GPU; the default stream for a GPU that is not among them."""
         found = self.by_index.get(place.index or 0)
         return cupy().cuda.Stream.null if found is None else found
 
     def record(self) -> Marks:
-        """Record an event on each stream; returns (event, stream) by GPU index."""
+        """Record an event on each stream; returns the pairs (event, stream) by index of the GPU."""
         made = {}
         for index, stream in self.by_index.items():
             with on_device(device("cuda", index)):
@@ -92,7 +96,7 @@ class Streams:
 
     @staticmethod
     def wait_for(marks: Marks) -> None:
-        """Make this thread's current streams wait for recorded events of other streams."""
+        """Make this thread's current streams wait for events of `record`. The thread itself does not wait."""
         for index, (event, stream) in marks.items():
             place = device("cuda", index)
             mine = current_stream(place)
@@ -101,15 +105,15 @@ class Streams:
                     mine.wait_event(event)
 
     def acting(self) -> Acting:
-        """A context manager that makes them the current streams of this thread."""
+        """Return a context manager that makes these the current streams of this thread."""
         return Acting(self)
 
     def serving(self) -> Serving:
-        """`acting` for a request: the streams are also ordered with the default streams."""
+        """Return `acting` for a request: the streams are also ordered with the default streams, before and after."""
         return Serving(self)
 
     def working(self) -> Working:
-        """`serving` for a backward pass: the streams are also ordered with the streams that are current in this thread."""
+        """Return `serving` for a backward pass: the streams are also ordered with the current streams of this thread."""
         return Working(self)
 
 
@@ -169,8 +173,11 @@ class Working(Serving):
 
 
 class StreamPool:
-    """The streams of an agent's requests. Cached per process: CuPy's memory pool keeps freed memory per stream, so new
-    streams for each agent would never reuse it."""
+    """The streams on which an agent's requests run, on these devices.
+
+    They are kept for the life of the process: CuPy's memory pool keeps freed memory per stream, so new streams for each
+    agent would never reuse it.
+    """
 
     def __init__(self, devices: list[device]) -> None:
         order_memory()
@@ -180,7 +187,7 @@ class StreamPool:
         self.backward = _kept(tuple(devices), POOL)  # one for all passes, as gradients of several messages are added up
 
     def next(self) -> Streams:
-        """The streams for a new request, round robin. Concurrent requests may share streams, which only costs overlap."""
+        """Return the streams for a new request, in turn. Requests that share streams do not overlap on the GPU."""
         return self._sets[next(self._turn) % POOL]
 
 

@@ -15,9 +15,9 @@ PIECE_BITS = 22  # 4 MiB: long enough for full bandwidth, short enough to overla
 
 
 def checked_way(given: str | None) -> str:
-    """How GPU arrays are sent: `given`, or else the environment variable MPIGRAD_DEVICE_TRANSFERS, or else "staged".
+    """Return how GPU arrays are sent, "staged", "cuda_aware" or "detect"; ValueError for another value.
 
-    ValueError for an unknown value.
+    `given` if it is not None, otherwise the environment variable MPIGRAD_DEVICE_TRANSFERS, otherwise "staged".
     """
     way = given if given is not None else os.environ.get(VARIABLE) or WAYS[0]
     if way not in WAYS:
@@ -27,5 +27,5 @@ def checked_way(given: str | None) -> str:
 
 
 def pieces(size: int, length: int) -> list[tuple[int, int]]:
-    """The start and the end of each piece of a transfer."""
+    """Return the start and the end of each piece of a transfer of `size` bytes, in pieces of `length` bytes."""
     return [(start, min(start + length, size)) for start in range(0, size, length)]

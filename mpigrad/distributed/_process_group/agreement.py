@@ -28,12 +28,12 @@ _BELOW_HIGHEST_TAG = 600  # `monitored_barrier` has the highest ones
 
 
 def seconds_to_agree(found: ProcessGroup) -> float | None:
-    """The number of seconds that the check of a collective may take; None if it is not checked.
+    """Return how many seconds the check of a collective may take; None if the collective is not checked.
 
-    Only a task of a distributed pass has a sink: that is how one is recognised.
+    Checked are all collectives of a group with `checked`, and those inside a distributed pass.
     """
     task = current_task()
-    if task is not None and task.sink is not None:
+    if task is not None and task.sink is not None:  # only a task of a distributed pass has a sink
         from ..rpc._agent.current import current
 
         limit = current.agent.rpc_timeout if current.agent is not None else 0
@@ -42,7 +42,10 @@ def seconds_to_agree(found: ProcessGroup) -> float | None:
 
 
 def agree(found: ProcessGroup, what: str, seconds: float) -> None:
-    """Raise a RuntimeError unless all ranks call this within `seconds` with the same description of their next collective."""
+    """Check that all ranks of the group are about to run the same collective, which `what` describes.
+
+    RuntimeError, on all of them, if a rank has another description or does not call this within `seconds`.
+    """
     report = _NUMBER.pack(found.agreed) + what.encode()[: _BYTES - _NUMBER.size]
     tag = _mpi.mpi().COMM_WORLD.Get_attr(_mpi.mpi().TAG_UB) - _BELOW_HIGHEST_TAG
     verdict = _judge(found, report, tag, what, seconds) if found.rank() == 0 else _ask(found, report, tag, what, seconds)
@@ -52,7 +55,10 @@ def agree(found: ProcessGroup, what: str, seconds: float) -> None:
 
 
 def _judge(found: ProcessGroup, own: bytes, tag: int, what: str, seconds: float) -> str:
-    """Runs on the first rank: the error message, or an empty one."""
+    """Collect and compare the reports, and send the verdict to all ranks; returns it: empty, or a text for the error.
+
+    Runs on rank 0 of the group.
+    """
     buffers = {rank: np.zeros(_BYTES, np.uint8) for rank in range(1, found.size())}
     with mpi_turn():
         requests = {rank: found.begin(what, partial(found.comm.Irecv, buffer, rank, tag)) for rank, buffer in buffers.items()}
@@ -75,7 +81,7 @@ def _judge(found: ProcessGroup, own: bytes, tag: int, what: str, seconds: float)
 
 
 def _ask(found: ProcessGroup, report: bytes, tag: int, what: str, seconds: float) -> str:
-    """On other ranks: report, and return the verdict of the first one."""
+    """Send the report to rank 0 of the group and return its verdict. Runs on the other ranks."""
     sent, answer = np.zeros(_BYTES, np.uint8), np.zeros(_BYTES, np.uint8)
     sent[: len(report)] = np.frombuffer(report, np.uint8)
     with mpi_turn():
@@ -86,7 +92,7 @@ def _ask(found: ProcessGroup, report: bytes, tag: int, what: str, seconds: float
             request.Cancel()
             request.Wait()
         return (
-            f"rank {found.ranks[found.rank()]} is about to run {what}, but rank {found.ranks[0]} of its group did not come to "
+            f"rank {found.ranks[found.rank()]} is about to run {what}, but rank {found.ranks[0]} of its group did not reach "
             f"it within {2 * seconds:.3g} s"
         )
     ended(sending, time.monotonic() + seconds)
@@ -94,15 +100,16 @@ def _ask(found: ProcessGroup, report: bytes, tag: int, what: str, seconds: float
 
 
 def _missing(found: ProcessGroup, own: bytes, ranks: list[int], seconds: float) -> str:
+    """Return the verdict if these ranks of the group have sent no report."""
     names = ", ".join(str(found.ranks[rank]) for rank in ranks)
     return (
-        f"{own[_NUMBER.size :].decode()}: rank{'s' if len(ranks) > 1 else ''} {names} of the group {found.ranks} did not come to "
+        f"{own[_NUMBER.size :].decode()}: rank{'s' if len(ranks) > 1 else ''} {names} of the group {found.ranks} did not reach "
         f"it within {seconds:.3g} s. All members of a group must run its collectives, also those of backward passes"
     )
 
 
 def _differing(found: ProcessGroup, reports: dict[int, bytes]) -> str:
-    """A text that says which ranks are about to run something else than most others; empty if all run the same."""
+    """Return the verdict on the reports by rank: which ranks run another collective than most; empty if all run the same."""
     usual = Counter(reports.values()).most_common(1)[0][0]
     others = [f"rank {found.ranks[rank]} runs {_read(report)}" for rank, report in reports.items() if report != usual]
     if not others:
@@ -112,6 +119,6 @@ def _differing(found: ProcessGroup, reports: dict[int, bytes]) -> str:
 
 
 def _read(report: bytes) -> str:
-    """A report as text: the collective, and how many checked ones this rank has run before it."""
+    """Return a report as text: the collective, and how many checked ones its rank has run before."""
     (number,) = _NUMBER.unpack_from(report.ljust(_NUMBER.size, b"\0"))
     return f"{report[_NUMBER.size :].decode(errors='replace')} (sequence number {number})"

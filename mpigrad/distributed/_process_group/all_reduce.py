@@ -15,10 +15,13 @@ from .work import Work
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Reduce the tensors of all ranks with `op`; every rank gets the result in its `tensor`. With `async_op`, return a `Work` at
-    once.
+    """Reduce the tensors of all ranks, element by element; every rank gets the result in its `tensor`.
 
-    Sparse tensors on the CPU can be summed too; with them other operations raise an error.
+    Args:
+        tensor: of the same shape and type on all ranks. A sparse tensor must be on the CPU, and `op` SUM.
+        op: the operation, a `ReduceOp`.
+        group: a `ProcessGroup`, by default the default group.
+        async_op: return a `Work` at once; the result is there when its `wait` returns. Otherwise wait, and return None.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -35,7 +38,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
 
 
 def _sum_sparse(tensor: Tensor, op: Any, found: ProcessGroup, async_op: bool) -> Work | None:
-    """Sum sparse tensors. Complete on return, even with `async_op`."""
+    """Sum sparse tensors: `all_reduce` of these. The sum is complete when it returns, even with `async_op`."""
     if op != ReduceOp.SUM:
         raise RuntimeError("all_reduce of sparse tensors supports ReduceOp.SUM only")
     if tensor.is_cuda:
@@ -45,7 +48,7 @@ def _sum_sparse(tensor: Tensor, op: Any, found: ProcessGroup, async_op: bool) ->
     shapes = {tuple(part.shape) for part in parts}
     if len(shapes) > 1:
         raise RuntimeError(f"all_reduce got sparse tensors of different shapes: {sorted(shapes)}")
-    total = parts[0]
+    total = parts[0]  # added up in the order of ranks, so that all ranks have the same bits
     for part in parts[1:]:
         total = total + part
     tensor._array = total.coalesce()._array

@@ -1,8 +1,8 @@
-"""Collectives on arrays that return new arrays: what differentiable collectives and their adjoints run.
+"""Collectives on arrays that return new arrays, for the differentiable collectives and their gradients.
 
-Small arrays on the host go to MPI at once: the general way, with tensors and a `Work`, takes ten times as long as MPI. Ranks of a
-group may differ in the way they go (a gradient may be contiguous on some of them only), so both ways start the same operation of
-MPI with the same types.
+Small arrays on the host are passed to MPI directly: the general path, with tensors and a `Work`, takes ten times as long as MPI
+itself. Ranks of a group may take different paths (a gradient may be contiguous on some of them only), so both paths start the
+same operation of MPI with the same types. `found` is the group, and `root` a rank in it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .groups import ProcessGroup
 from .reduce_op import ReduceOp
 from .work import run_to_end
 
-_SMALL = 1 << 16  # bytes; the microseconds of the general way do not count for larger arrays
+_SMALL = 1 << 16  # bytes; for larger arrays the time that the direct path saves does not matter
 _FLOATS = "fdFD"  # MPI adds these in any order, so not if the same bits in every run were asked for
 
 
 def _at_once(array: Any, found: ProcessGroup) -> bool:
-    """Whether this rank needs none of what the general way does: checks, copies, streams, errors of dead ranks."""
+    """Return whether the direct path will do: no check across ranks, copy, CUDA stream or error of dead ranks is needed."""
     return (
         array.__class__ is np.ndarray and array.nbytes < _SMALL and array.flags.c_contiguous and found.watch is None
         and seconds_to_agree(found) is None
@@ -36,13 +36,17 @@ def _at_once(array: Any, found: ProcessGroup) -> bool:
 
 
 def _moved(name: str, found: ProcessGroup, start: Callable[..., Any], given: Any, made: Any, *root: int) -> Any:
-    """Run an operation that moves bytes; None stands for a buffer that only the root has. Returns `made`."""
+    """Run an operation that moves bytes from `given` to `made`, which it returns.
+
+    `start(given, made, *root)` starts it and returns an MPI request; None stands for a buffer that only the root has.
+    """
     ends = [None if each is None else as_bytes(each) for each in (given, made)]
     run_to_end(name, found, lambda: start(*ends, *root), (given, made))
     return made
 
 
 def _adds_at_once(array: Any, op: ReduceOp, found: ProcessGroup) -> bool:
+    """Return whether the direct path will do for a reduction: a sum or average of floats, in any order."""
     return (
         (op is ReduceOp.SUM or op is ReduceOp.AVG) and _at_once(array, found) and array.dtype.char in _FLOATS
         and not are_deterministic_algorithms_enabled()
@@ -52,7 +56,7 @@ def _adds_at_once(array: Any, op: ReduceOp, found: ProcessGroup) -> bool:
 def _added(
     name: str, found: ProcessGroup, start: Callable[..., Any], given: Any, made: Any, op: ReduceOp, *root: int
 ) -> Any:
-    """Run an operation that adds elements. Returns `made`."""
+    """Run an operation that adds the elements of `given` into `made`, and return `made`; `start` as in `_moved`."""
     run_to_end(name, found, lambda: start(given, made, _mpi.mpi().SUM, *root), (given, made))
     if op is ReduceOp.AVG and made is not None:
         made /= found.size()
@@ -60,12 +64,12 @@ def _added(
 
 
 def _empty(array: Any, shape: Sequence[int]) -> Any:
-    """A tensor without values, like the array but for the shape."""
+    """Return an uninitialised tensor of this shape, with the type and device of the array."""
     return wrap(array).new_empty(tuple(shape))
 
 
 def all_reduced(array: Any, op: ReduceOp, found: ProcessGroup) -> Any:
-    """The reduction of the arrays of all ranks."""
+    """Return the reduction of the arrays of all ranks."""
     if _adds_at_once(array, op, found):
         return _added("all_reduce", found, found.comm.Iallreduce, array, np.empty(array.shape, array.dtype), op)
     made = wrap(array.copy())
@@ -74,7 +78,7 @@ def all_reduced(array: Any, op: ReduceOp, found: ProcessGroup) -> Any:
 
 
 def reduced(array: Any, root: int, op: ReduceOp, found: ProcessGroup) -> Any:
-    """The reduction of the arrays of all ranks on the root; on other ranks a copy of the own array."""
+    """Return, on the root, the reduction of the arrays of all ranks; on other ranks a copy of `array`."""
     if _adds_at_once(array, op, found):
         made = np.empty(array.shape, array.dtype) if found.rank() == root else None
         _added("reduce", found, found.comm.Ireduce, array, made, op, root)
@@ -85,7 +89,7 @@ def reduced(array: Any, root: int, op: ReduceOp, found: ProcessGroup) -> Any:
 
 
 def reduce_scattered(array: Any, op: ReduceOp, found: ProcessGroup) -> Any:
-    """The reduction of this rank's row of the arrays of all ranks."""
+    """Reduce the arrays of all ranks and return one row of the result: the one whose index is this rank."""
     if _adds_at_once(array, op, found):
         made: Any = np.empty(array.shape[1:], array.dtype)
         return _added("reduce_scatter", found, found.comm.Ireduce_scatter_block, array, made, op)
@@ -95,7 +99,7 @@ def reduce_scattered(array: Any, op: ReduceOp, found: ProcessGroup) -> Any:
 
 
 def all_gathered(array: Any, found: ProcessGroup) -> Any:
-    """An array whose rows are the arrays of all ranks."""
+    """Return an array whose rows are the arrays of all ranks."""
     if _at_once(array, found):
         made: Any = np.empty((found.size(), *array.shape), array.dtype)
         return _moved("all_gather", found, found.comm.Iallgather, array, made)
@@ -105,7 +109,7 @@ def all_gathered(array: Any, found: ProcessGroup) -> Any:
 
 
 def broadcasted(array: Any, root: int, found: ProcessGroup) -> Any:
-    """A copy of the root's array."""
+    """Return a copy of the root's array; on other ranks `array` only gives shape and type."""
     tensor = wrap(array.copy(order="C"))
     if _at_once(tensor._array, found):
         run_to_end("broadcast", found, lambda: found.comm.Ibcast(as_bytes(tensor._array), root), tensor._array)
@@ -115,7 +119,7 @@ def broadcasted(array: Any, root: int, found: ProcessGroup) -> Any:
 
 
 def gathered(array: Any, root: int, found: ProcessGroup) -> Any:
-    """An array whose rows are the arrays of all ranks on the root; zeros on other ranks."""
+    """Return, on the root, an array whose rows are the arrays of all ranks; on other ranks zeros of that shape."""
     mine, shape = found.rank() == root, (found.size(), *array.shape)
     if _at_once(array, found):
         made = np.empty(shape, array.dtype) if mine else None
@@ -127,7 +131,7 @@ def gathered(array: Any, root: int, found: ProcessGroup) -> Any:
 
 
 def scattered(rows: Any, root: int, found: ProcessGroup) -> Any:
-    """This rank's row of the root's array."""
+    """Return one row of the root's array: the one whose index is this rank. On other ranks `rows` only gives shape and type."""
     mine = found.rank() == root
     if _at_once(rows, found):
         made: Any = np.empty(rows.shape[1:], rows.dtype)
@@ -138,8 +142,10 @@ def scattered(rows: Any, root: int, found: ProcessGroup) -> Any:
 
 
 def exchanged(array: Any, given: Any, wanted: Any, shape: Sequence[int], found: ProcessGroup) -> Any:
-    """An array of `shape` of the pieces that all ranks send here. `given` and `wanted` have the lengths, along the first
-    dimension, of the pieces that this rank sends and receives; None for equal ones.
+    """Send a piece of the array to each rank; returns an array of `shape` with the pieces from all ranks.
+
+    `given` and `wanted` are the lengths, along the first dimension, of the pieces that this rank sends and receives; None
+    for equal ones.
     """
     if _at_once(array, found):
         made: Any = np.empty(shape, array.dtype)

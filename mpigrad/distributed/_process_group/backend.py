@@ -1,4 +1,4 @@
-"""Names of backends. MPI is the only one; other names (gloo, nccl) are accepted for ported programs and mean MPI."""
+"""Names of backends. MPI is the only one; programs for PyTorch that name another one (gloo, nccl) get MPI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .. import _mpi
 
 
 class Backend(str):
-    """The name of a backend, in lower case.
+    """The name of a backend, in lower case; ValueError if it is not a string.
 
     >>> import mpigrad.distributed as dist
     >>> dist.Backend("GLOO")
@@ -25,11 +25,11 @@ class Backend(str):
     def __new__(cls, name: str) -> Any:
         if not isinstance(name, str):
             raise ValueError(f"Backend constructor parameter must be string-ish: {name}")
-        return name.lower()
+        return name.lower()  # a plain string, as in PyTorch
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether a backend can be used: MPI, where mpi4py is installed.
+    """Return whether a backend can be used: True only for "mpi", if mpi4py is installed.
 
     >>> is_backend_available("mpi"), is_backend_available("nccl")
     (True, False)
@@ -38,7 +38,7 @@ def is_backend_available(backend: str) -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Always False: there is no Gloo; a program that names it gets MPI.
+    """Return False: mpigrad has no Gloo backend. A program that names it gets MPI.
 
     >>> is_gloo_available()
     False
@@ -47,7 +47,7 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Always False: there is no NCCL; a program that names it gets MPI.
+    """Return False: mpigrad has no NCCL backend. A program that names it gets MPI.
 
     >>> is_nccl_available()
     False
@@ -56,7 +56,7 @@ def is_nccl_available() -> bool:
 
 
 def is_ucc_available() -> bool:
-    """Always False: there is no UCC; a program that names it gets MPI.
+    """Return False: mpigrad has no UCC backend. A program that names it gets MPI.
 
     >>> is_ucc_available()
     False
@@ -65,7 +65,7 @@ def is_ucc_available() -> bool:
 
 
 def is_xccl_available() -> bool:
-    """Always False: there is no XCCL; a program that names it gets MPI.
+    """Return False: mpigrad has no XCCL backend. A program that names it gets MPI.
 
     >>> is_xccl_available()
     False
@@ -74,7 +74,7 @@ def is_xccl_available() -> bool:
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether torchelastic has started this process.
+    """Return whether torchelastic (`torchrun`) has started this process: it sets TORCHELASTIC_RUN_ID.
 
     >>> is_torchelastic_launched()
     False
@@ -83,7 +83,7 @@ def is_torchelastic_launched() -> bool:
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """The backend for tensors of a device.
+    """Return the name of the backend for tensors of a device: "mpi" for CPUs and GPUs, a ValueError for others.
 
     >>> get_default_backend_for_device("cuda:0")
     'mpi'

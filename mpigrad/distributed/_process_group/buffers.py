@@ -21,16 +21,18 @@ from .._gpu.transfers import checked_way
 
 
 class _Mode:
+    """How tensors on GPUs are passed to MPI, in the whole process; see `choose`."""
+
     cuda_aware = False
 
 
 def choose(way: str | None) -> None:
-    """Set how tensors on GPUs are passed to MPI, for all groups; `way` as in `MPIRpcBackendOptions(device_transfers=way)`."""
+    """Set how tensors on GPUs are passed to MPI, for all groups. `way` is "staged", "cuda_aware", "detect" or None (default)."""
     _Mode.cuda_aware = cuda_aware_chosen(checked_way(way))
 
 
 def outgoing(tensor: Tensor) -> Any:
-    """The tensor's elements in contiguous memory that MPI can read; the tensor's own memory if possible."""
+    """Return the tensor's elements in contiguous memory that MPI can read: the tensor's own memory if possible."""
     check_tensor(tensor)
     array = tensor._array
     if type(array) is np.ndarray and array.flags.c_contiguous:
@@ -42,7 +44,7 @@ def outgoing(tensor: Tensor) -> Any:
 
 
 def incoming(tensor: Tensor) -> Any:
-    """Contiguous memory for MPI to write; the tensor's own memory if possible. `arrived` copies other memory into the tensor."""
+    """Return contiguous memory that MPI can write: the tensor's own if possible; otherwise `arrived` copies it to the tensor."""
     check_tensor(tensor)
     array = tensor._array
     usable = array.flags.writeable if type(array) is np.ndarray else _Mode.cuda_aware
@@ -52,7 +54,10 @@ def incoming(tensor: Tensor) -> Any:
 
 
 def space(shape: tuple[int, ...], kind: Any, like: Tensor | Any) -> Any:
-    """New memory that MPI can write: on the device of `like` if it is the host or MPI is CUDA-aware, else on the host."""
+    """Return new memory that MPI can write.
+
+    On the device of `like` if that is the host or MPI is CUDA-aware; otherwise on the host.
+    """
     array = like._array if isinstance(like, Tensor) else like
     if type(array) is np.ndarray or not _Mode.cuda_aware:
         return np.empty(shape, kind)
@@ -61,7 +66,7 @@ def space(shape: tuple[int, ...], kind: Any, like: Tensor | Any) -> Any:
 
 
 def arrived(tensor: Tensor, buffer: Any) -> None:
-    """Copy a received buffer into its tensor, unless it is the tensor's own memory, and increase the tensor's version."""
+    """Copy a received buffer into its tensor, unless it is the tensor's own memory; increases the tensor's version."""
     array = tensor._array
     if array is not buffer:
         value = buffer.reshape(array.shape)
@@ -74,7 +79,7 @@ def arrived(tensor: Tensor, buffer: Any) -> None:
 
 
 def as_bytes(array: Any) -> Any:
-    """The memory of a contiguous array as bytes, for messages that MPI need not interpret."""
+    """Describe the memory of a contiguous array to MPI, as bytes: for messages whose elements MPI need not interpret."""
     MPI = _mpi.mpi()
     if type(array) is np.ndarray:
         return [array if array.dtype.char in _PLAIN else array.reshape(-1).view(np.uint8), MPI.BYTE]
@@ -85,13 +90,13 @@ _PLAIN = "fdFDbBhHiIlLqQ?"  # types of Python's buffers; NumPy refuses to show o
 
 
 def in_pieces(array: Any, counts: list[int]) -> list[Any]:
-    """MPI's description of a contiguous array's memory that has a piece for each rank; `counts` are their lengths in bytes."""
+    """Describe the memory of a contiguous array to MPI, as a piece for each rank; `counts` are their lengths in bytes."""
     memory, kind = as_bytes(array)
     return [memory, counts, kind]
 
 
 def typed(array: Any) -> Any:
-    """The memory of a contiguous array with its element type, for reductions."""
+    """Describe the memory of a contiguous array to MPI with its element type, for reductions."""
     if type(array) is np.ndarray:
         return array
     MPI = _mpi.mpi()
@@ -99,14 +104,14 @@ def typed(array: Any) -> Any:
 
 
 def may_share(one: Any, other: Any) -> bool:
-    """Whether two arrays may have memory in common."""
+    """Return whether two arrays may have memory in common; True for any two on GPUs."""
     if type(one) is np.ndarray and type(other) is np.ndarray:
         return np.may_share_memory(one, other)
     return type(one) is type(other)  # both on a GPU: not examined, so assumed
 
 
 def joined(arrays: Sequence[Any]) -> Any:
-    """The bytes of several contiguous arrays, one after the other."""
+    """Return the bytes of several contiguous arrays, one after the other, as one array."""
     if not arrays:
         return np.empty(0, np.uint8)
     with guard(arrays[0]):
@@ -114,13 +119,16 @@ def joined(arrays: Sequence[Any]) -> Any:
 
 
 def stacked(arrays: Sequence[Any]) -> Any:
-    """Several arrays of one shape stacked as the rows of one array."""
+    """Return an array whose rows are these arrays, which have one shape."""
     with guard(arrays[0]):
         return array_module(arrays[0]).stack(arrays)
 
 
 def settle(buffers: Any) -> None:
-    """Wait until GPUs have finished their work on buffers that MPI will access: MPI does not know CUDA streams."""
+    """Wait until GPUs have finished their work on buffers that MPI will access: MPI does not know CUDA streams.
+
+    `buffers` is an array, a tuple of arrays, or None; arrays on the host are skipped.
+    """
     for each in buffers if isinstance(buffers, tuple) else (buffers,):
         if each is not None and type(each) is not np.ndarray:
             with guard(each):  # the default stream belongs to the current device
@@ -128,7 +136,7 @@ def settle(buffers: Any) -> None:
 
 
 def check_tensor(tensor: Any) -> None:
-    """Raise PyTorch's error for anything but a dense tensor."""
+    """Raise PyTorch's TypeError or ValueError if `tensor` is not a dense tensor."""
     if not isinstance(tensor, Tensor):
         raise _mistaken("tensor", "mpigrad.Tensor", tensor)
     if tensor.is_sparse:
@@ -140,7 +148,7 @@ def check_tensor(tensor: Any) -> None:
 
 
 def check_list(tensors: Any, size: int, what: str) -> None:
-    """Raise PyTorch's error unless `tensors` is a list with one tensor per rank."""
+    """Raise PyTorch's error unless `tensors` is a list with one tensor per rank; `what` is the argument's name."""
     if not isinstance(tensors, list) or not all(isinstance(each, Tensor) for each in tensors):
         raise _mistaken(what, "List[mpigrad.Tensor]", tensors)
     if len(tensors) != size:
@@ -163,7 +171,7 @@ def same_type(tensors: Sequence[Tensor], like: Tensor) -> None:
 
 
 def same_shape(tensors: Sequence[Tensor], like: Tensor, what: str) -> None:
-    """Raise a ValueError or RuntimeError unless all tensors have the dtype and shape of `like`."""
+    """Raise a ValueError or RuntimeError unless all tensors have the dtype and shape of `like`; `what` is the operation."""
     same_type(tensors, like)
     for index, each in enumerate(tensors):
         if each._array.shape != like._array.shape:

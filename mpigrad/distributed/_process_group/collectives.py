@@ -1,8 +1,9 @@
 """Collectives on tensors: barrier, broadcast, reduce, gather, scatter and all-to-all, on MPI's non-blocking collectives.
 
-`src` and `dst` are global ranks, `group_src` and `group_dst` the ranks in the group; a call gives one of the two. `gather` and
-`scatter` with neither use global rank 0. With `async_op` a function returns a `Work` at once; otherwise it waits, and returns
-None. On a rank outside of the group it does nothing.
+Arguments of all functions: `group` is a `ProcessGroup`, by default the default group; all its ranks must call the function, and
+on other ranks it does nothing. `src` and `dst` are global ranks, `group_src` and `group_dst` the ranks in the group; a call gives
+one of the two (`gather` and `scatter` with neither use global rank 0). With `async_op` a function returns a `Work` at once, and
+its result is there when `Work.wait` returns; otherwise it waits, and returns None.
 """
 
 from __future__ import annotations
@@ -48,10 +49,16 @@ def _start(
     name: str, found: ProcessGroup, begin: Callable[[], Any], finish: Callable[[], Any] | None, keep: Any, async_op: bool,
     gives: Sequence[Tensor] = (), timeout: timedelta | None = None, alike: Any = None,
 ) -> Work | None:  # fmt: skip
-    """Start an operation whose result is in the tensors `gives`, and wait for it unless `async_op`.
+    """Start an operation of the group `found`, and wait for it unless `async_op`; returns a `Work` or None.
 
-    `begin` returns an MPI request; `finish` copies results into tensors; `keep` holds the buffers that MPI uses meanwhile.
-    `alike` has what must be the same on all ranks, for the check in `agreement.py`; None for messages between two ranks.
+    Args:
+        name: of the operation, for error messages.
+        begin: starts it and returns an MPI request.
+        finish: copies the results into tensors; None if that is not needed.
+        keep: the buffers that MPI uses meanwhile.
+        gives: the tensors with the result.
+        timeout: by default that of the group.
+        alike: what must be the same on all ranks, for the check in `agreement.py`; None for messages between two ranks.
     """
     if alike is not None and (seconds := seconds_to_agree(found)) is not None:
         agree(found, _described(name, *alike), seconds)
@@ -76,7 +83,7 @@ def _start(
 
 
 def _described(name: str, tensor: Any = None, *rest: Any) -> str:
-    """A description of a collective for `agree`. In place of `tensor` may be a dtype, if shapes may differ between ranks."""
+    """Return the description of a collective for `agree`. `tensor` may be a dtype, if shapes may differ between ranks."""
     if tensor is None:
         return name
     kind = f"a {tensor.dtype} of shape {list(tensor.shape)}" if hasattr(tensor, "shape") else str(tensor)
@@ -86,7 +93,7 @@ def _described(name: str, tensor: Any = None, *rest: Any) -> str:
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
     """Wait until all ranks of the group have called this. With `async_op`, return a `Work` at once.
 
-    `timeout` (a `timedelta`) replaces that of the group. `device_ids` has no effect.
+    `timeout` (a `timedelta`) replaces that of the group: a RuntimeError is raised after it. `device_ids` has no effect.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -101,7 +108,9 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
 def broadcast(
     tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """Copy the `tensor` of rank `src` into the `tensor` of every rank. With `async_op`, return a `Work` at once.
+    """Copy the `tensor` of one rank into the `tensor` of every rank. With `async_op`, return a `Work` at once.
+
+    The sender is the global rank `src`, or the rank `group_src` of the group. All tensors have the same shape and type.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -128,7 +137,7 @@ _WIDER: dict[str, Any] = {"float16": np.dtype("f4"), "bfloat16": np.dtype("f4"),
 
 
 def _for_reduction(tensor: Tensor) -> Any:
-    """The tensor's elements in a type that MPI can reduce."""
+    """Return the tensor's elements in contiguous memory, in a type that MPI can reduce."""
     array = outgoing(tensor)
     if array.dtype.char in _REDUCIBLE:
         return array
@@ -137,7 +146,10 @@ def _for_reduction(tensor: Tensor) -> Any:
 
 
 def _needs_order(op: ReduceOp, kind: Any) -> bool:
-    """Whether `use_deterministic_algorithms` is on, and the result on elements of type `kind` depends on their order."""
+    """Return whether the terms of a reduction must be combined in the order of ranks.
+
+    They must if `use_deterministic_algorithms` is on and the result, on elements of type `kind`, depends on the order.
+    """
     return are_deterministic_algorithms_enabled() and kind.kind in "fc" and op in _ORDERED
 
 
@@ -147,7 +159,10 @@ _ORDERED = (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT)
 def _ordered_reduction(
     name: str, found: ProcessGroup, output: Tensor, given: Any, op: ReduceOp, async_op: bool, *root: int
 ) -> Work | None:
-    """`_reduction` that gathers the terms of all ranks and combines them in the order of ranks."""
+    """Reduce as `_reduction` does, but in the order of ranks: the result has the same bits in every run.
+
+    It gathers the terms of all ranks and combines them itself.
+    """
     mine, size, comm = not root or root[0] == found.rank(), found.size(), found.comm  # `mine`: this rank gets a result
     scattered = given.size != output._array.size or name == "reduce_scatter"
     given = given.reshape(size, -1) if scattered else given.reshape(1, -1)
@@ -181,10 +196,10 @@ def _reduction(
     name: str, found: ProcessGroup, output: Tensor, given: Any, op: ReduceOp, begin: Callable[..., Any], async_op: bool,
     *root: int,
 ) -> Work | None:  # fmt: skip
-    """Start `begin(given, result, operation, *root)` with its result in `output`; with a root, only on that rank.
+    """Start a reduction of the arrays `given` of all ranks, with the result in `output`; with a root, only on that rank.
 
-    The memory of `output` is used if it is contiguous and has the type of `given`; if it is that of `given`, too, MPI reduces
-    in place.
+    `begin(given, result, operation, *root)` starts it and returns an MPI request. The memory of `output` is used if it is
+    contiguous and has the type of `given`; if it is the memory of `given` as well, MPI reduces in place.
     """
     if _needs_order(op, given.dtype):
         return _ordered_reduction(name, found, output, given, op, async_op, *root)
@@ -200,7 +215,7 @@ def _reduction(
     else:
         made = own
 
-    around = name == "all_reduce" and suits(found, given, op)
+    around = name == "all_reduce" and suits(found, given, op)  # by messages around a ring, which is faster within a host
 
     def finish() -> None:
         with guard(made):
@@ -220,7 +235,7 @@ def _reduction(
 
 
 def all_reduce_dense(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """`all_reduce` of a dense tensor."""
+    """`all_reduce` for dense tensors."""
     if (found := resolve(group)) is None:
         return None
     return _reduction("all_reduce", found, tensor, _for_reduction(tensor), op, found.comm.Iallreduce, async_op)
@@ -234,7 +249,10 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Reduce the tensors of all ranks with `op` into the tensor of rank `dst`. With `async_op`, return a `Work` at once.
+    """Reduce the tensors of all ranks, element by element; one rank gets the result in its `tensor`.
+
+    `op` is a `ReduceOp`. The result is on the global rank `dst`, or the rank `group_dst` of the group; tensors of other ranks are
+    not changed. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -262,7 +280,8 @@ def _into_list(tensors: Sequence[Tensor], rows: Any) -> None:
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
     """Collect the tensors of all ranks in `tensor_list`, on every rank. With `async_op`, return a `Work` at once.
 
-    Tensors of different ranks may have different shapes: then `tensor_list[i]` must have the shape of the tensor of rank i.
+    `tensor_list` has one tensor for each rank, which is overwritten: `tensor_list[i]` must have the shape of the `tensor` of rank
+    i. The shapes of different ranks may differ.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -276,6 +295,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
         return None
     check_list(tensor_list, found.size(), "tensor_list")
     check_tensor(tensor)
+    # the shapes of other ranks differ, but that of this rank fits: meant so, and no mistake that `same_shape` should report
     if any(each.shape != tensor.shape for each in tensor_list) and tensor_list[found.rank()].shape == tensor.shape:
         return _all_gather_uneven(tensor_list, tensor, found, async_op)
     same_shape(tensor_list, tensor, "all_gather")
@@ -288,7 +308,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
 
 
 def _all_gather_uneven(tensors: list[Tensor], tensor: Tensor, found: ProcessGroup, async_op: bool) -> Work | None:
-    """`all_gather` of tensors of different shapes."""
+    """`all_gather` for tensors of different shapes."""
     same_type(tensors, tensor)
     given, counts = outgoing(tensor), [each._array.nbytes for each in tensors]
     made = space((sum(counts),), np.uint8, given)
@@ -312,8 +332,10 @@ def _cut_up(buffer: Any, tensors: Sequence[Tensor]) -> None:
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """`all_gather` into one tensor: `output_tensor` has the `input_tensor` of each rank, one after the other along its first
-    dimension.
+    """Collect the `input_tensor` of all ranks in one tensor, one after the other along its first dimension, on every rank.
+
+    `output_tensor` has as many elements as all inputs together, or a ValueError is raised. With `async_op`, return a `Work` at
+    once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -349,7 +371,10 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Collect the tensors of all ranks in the `gather_list` of rank `dst`. With `async_op`, return a `Work` at once.
+    """Collect the tensors of all ranks in the `gather_list` of one rank. With `async_op`, return a `Work` at once.
+
+    That rank is the global rank `dst`, or the rank `group_dst` of the group, by default global rank 0. It passes a list with one
+    tensor for each rank, which is overwritten; the other ranks pass None.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -374,7 +399,11 @@ def gather(
 def _list_at_root(
     name: str, role: str, found: ProcessGroup, root: int, tensors: list[Tensor] | None, like: Tensor
 ) -> list[Tensor]:
-    """Check the list that only the root passes, with a tensor like `like` for each rank; empty on other ranks."""
+    """Check the list of tensors that only the root may pass; returns it, or an empty list on other ranks.
+
+    It must have one tensor for each rank, of the shape and type of `like`. `name` is the operation, `role` what the root
+    is in it.
+    """
     if found.rank() == root:
         if not tensors:
             raise ValueError(f"Argument ``{name}_list`` must be specified on {role} rank.")
@@ -393,7 +422,10 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Send to each rank its tensor of the `scatter_list` of rank `src`. With `async_op`, return a `Work` at once.
+    """Send to each rank one tensor of the `scatter_list` of one rank. With `async_op`, return a `Work` at once.
+
+    The sender is the global rank `src`, or the rank `group_src` of the group, by default global rank 0. Rank i of the group gets
+    `scatter_list[i]` in its `tensor`. Ranks other than the sender pass no list.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -417,9 +449,9 @@ def scatter(
 def reduce_scatter(
     output: Tensor, input_list: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the `input_list`s of all ranks with `op`, tensor by tensor; rank i gets the i-th result in `output`.
+    """Reduce the i-th tensors in the `input_list`s of all ranks; rank i of the group gets that result in `output`.
 
-    With `async_op`, return a `Work` at once.
+    Each list has one tensor for each rank. `op` is a `ReduceOp`. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -440,8 +472,10 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """`reduce_scatter` of one tensor: `input` is cut along its first dimension, and rank i gets the i-th part of the reduction in
-    `output`. With `async_op`, return a `Work` at once.
+    """Reduce the `input` tensors of all ranks; rank i of the group gets the i-th part of the result in `output`.
+
+    The parts are equal, along the first dimension: `input` has as many elements as all outputs together, or a ValueError is
+    raised. `op` is a `ReduceOp`. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -505,8 +539,10 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """`all_to_all` on parts of one tensor: `input` and `output` are split along the first dimension, equally or by the given
-    split sizes. With `async_op`, return a `Work` at once.
+    """Send the i-th piece of `input` to rank i of the group; the piece from rank i becomes the i-th piece of `output`.
+
+    Pieces are along the first dimension. `input_split_sizes` and `output_split_sizes` are their lengths, by rank; without them
+    they are equal. RuntimeError if the lengths do not fit the tensor. With `async_op`, return a `Work` at once.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -533,7 +569,10 @@ def all_to_all_single(
 
 
 def bytes_of_pieces(array: Any, sizes: Sequence[int] | None, ranks: int, what: str) -> list[int]:
-    """The bytes of each rank's piece of an array, along its first dimension: equal pieces, or of these sizes."""
+    """Return the sizes in bytes of the pieces of an array for `ranks` ranks, along its first dimension.
+
+    `sizes` are their lengths, or None for equal pieces; RuntimeError if they do not fit. `what` is "input" or "output".
+    """
     length = array.shape[0] if array.ndim else 0
     if not sizes:
         if length % ranks:

@@ -1,4 +1,4 @@
-"""`GradBucket`: the argument of a communication hook of `DistributedDataParallel`."""
+"""`GradBucket`: what `DistributedDataParallel` passes to a communication hook."""
 
 from __future__ import annotations
 
@@ -8,35 +8,39 @@ from mpigrad._tensor import Tensor
 
 
 class GradBucket:
-    """The gradients of some parameters, one after the other in one flat tensor, which a communication hook averages."""
+    """Gradients of several parameters, one after the other in one flat tensor, which a communication hook averages.
+
+    `DistributedDataParallel` creates it and passes it to the hook (`register_comm_hook`). `index` is its place in the
+    order in which buckets are reduced; `last` says whether it is the last one of the pass.
+    """
 
     def __init__(self, index: int, buffer: Tensor, gradients: Sequence[Tensor], parameters: Sequence[Tensor], last: bool) -> None:
         self._index, self._buffer, self._last = index, buffer, last
         self._gradients, self._parameters, self._replaced = list(gradients), list(parameters), False
 
     def index(self) -> int:
-        """The index of the bucket in the order in which buckets are reduced."""
+        """Return the index of the bucket, in the order in which buckets are reduced."""
         return self._index
 
     def buffer(self) -> Tensor:
-        """The flat tensor with all gradients of the bucket."""
+        """Return the flat tensor with all gradients of the bucket."""
         return self._buffer
 
     def gradients(self) -> list[Tensor]:
-        """Views of the flat tensor, one for each parameter."""
+        """Return the list of the gradients, which are views of the flat tensor, one for each parameter."""
         if self._replaced:
             pieces = self._buffer.split([each.numel() for each in self._gradients])
             return [piece.reshape(each.shape) for piece, each in zip(pieces, self._gradients)]
         return list(self._gradients)
 
     def parameters(self) -> list[Tensor]:
-        """The parameters, in the order of their gradients."""
+        """Return the list of the parameters, in the order of their gradients."""
         return list(self._parameters)
 
     def is_last(self) -> bool:
-        """Whether this is the last bucket of the pass."""
+        """Return whether this is the last bucket of the backward pass."""
         return self._last
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Replace the flat tensor, for example by one of a shorter type."""
+        """Replace the flat tensor by another one of the same length, for example of a shorter type."""
         self._buffer, self._replaced = buffer, True

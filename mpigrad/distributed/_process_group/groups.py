@@ -29,9 +29,11 @@ _IGNORED = ("MASTER_ADDR", "MASTER_PORT")
 
 
 class ProcessGroup:
-    """Some ranks of the job, in order; created by `init_process_group` and `new_group`.
+    """Ranks of the job, in an order, that run collectives together; created by `init_process_group` and `new_group`.
 
-    A *global rank* is a rank in the default group, a *group rank* the place of the same process in this group.
+    A *global rank* is a rank in the default group, a *group rank* the place of the same process in this group. `comm` is
+    the group's private MPI communicator, `ranks` the list of global ranks, `timeout` (a `timedelta`) that of its
+    operations.
     """
 
     def __init__(self, comm: Any, ranks: list[int], timeout: timedelta, name: str, desc: str) -> None:
@@ -45,33 +47,36 @@ class ProcessGroup:
         self.one_host: bool | None = None  # whether all ranks run on this host; None: not known yet
 
     def rank(self) -> int:
-        """This process's rank in the group."""
+        """Return the rank of this process in the group."""
         return self.comm.Get_rank()
 
     def size(self) -> int:
-        """The number of ranks in the group."""
+        """Return the number of ranks in the group."""
         return len(self.ranks)
 
     def name(self) -> str:
-        """The name of the backend, always "mpi"."""
+        """Return the name of the backend, always "mpi"."""
         return "mpi"
 
     def place(self, rank: int) -> int:
-        """The group rank of a global rank."""
+        """Return the group rank of a global rank; ValueError if it is not in the group."""
         if rank not in self.ranks:
             raise ValueError(f"Global rank {rank} is not part of group {self.group_name} with ranks {self.ranks}")
         return self.ranks.index(rank)
 
     def begin(self, what: str, start: Callable[[], Any]) -> Any:
-        """Start an operation called `what` in errors; returns a request like MPI's. The caller is inside `mpi_turn()`."""
+        """Start an operation with `start()`, which returns an MPI request; returns that, or an object like it.
+
+        `what` is its name in errors. The caller is inside `mpi_turn()`.
+        """
         return start() if self.watch is None else self.watch.start(what, start)
 
     def shrink(self, timeout: timedelta | None = None) -> ProcessGroup:
         """Return a new group of the members that live, in the same order, and end this group. All survivors must call it.
 
-        It needs a job that survives deaths: `mpigrad run --survive`. If this is the default group, the new one becomes the
-        default group, whose ranks are numbered anew, and all other groups are destroyed, as by PyTorch's `shrink_group`.
-        `timeout` is how long to wait for the other survivors, by default the timeout of this group.
+        It needs a job that survives deaths (`mpigrad run --survive`); a RuntimeError is raised in others. If this is the default
+        group, the new one becomes the default group, whose ranks are numbered from 0 again, and all other groups are destroyed.
+        `timeout` (a `timedelta`) is how long to wait for the other survivors, by default the timeout of this group.
 
         >>> import mpigrad.distributed as dist
         >>> dist.init_process_group("mpi")
@@ -89,6 +94,7 @@ class ProcessGroup:
 
 
 def _asks_for_checks() -> bool:
+    """Return whether the environment asks for the checks of `agreement.py`; ValueError if the variable is invalid."""
     given = os.environ.get("MPIGRAD_DISTRIBUTED_DEBUG", os.environ.get("TORCH_DISTRIBUTED_DEBUG", "off"))
     if given.lower() not in ("off", "info", "detail"):
         raise ValueError(f"MPIGRAD_DISTRIBUTED_DEBUG is {given!r}; it is off, info or detail")
@@ -96,7 +102,10 @@ def _asks_for_checks() -> bool:
 
 
 def place_of(found: ProcessGroup, given: int | None, in_group: int | None, what: str) -> int:
-    """The group rank, from either a global rank or a group rank; ValueError unless exactly one is given."""
+    """Return a group rank, from the global rank `given` or the group rank `in_group`.
+
+    ValueError unless exactly one is given and is in the group. `what` is "src", "dst" or "peer", for the error.
+    """
     if given is None and in_group is None:
         raise ValueError(f"Must specify global_rank or group_rank: neither {what} nor group_{what} was given")
     if given is not None and in_group is not None:
@@ -109,19 +118,22 @@ def place_of(found: ProcessGroup, given: int | None, in_group: int | None, what:
 
 
 def root_of(found: ProcessGroup, given: int | None, in_group: int | None, what: str) -> int:
-    """`place_of` for roots of collectives: global rank 0 if neither rank is given."""
+    """Return the group rank of a root, as `place_of`; that of global rank 0 if neither rank is given."""
     return place_of(found, 0 if given is None and in_group is None else given, in_group, what)
 
 
 class GroupMember:
-    """Holds `NON_GROUP_MEMBER`, which `new_group` returns on ranks outside the group, and the default group."""
+    """Has two attributes: `WORLD`, the default group (None before `init_process_group`), and `NON_GROUP_MEMBER`.
+
+    `new_group` returns `NON_GROUP_MEMBER` on ranks outside of the group.
+    """
 
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER = object()
 
 
 class _Group:
-    """`group.WORLD`: the default group."""
+    """The class of `group`, whose attribute `WORLD` is the default group."""
 
     @property
     def WORLD(self) -> ProcessGroup | None:
@@ -150,16 +162,17 @@ def init_process_group(
     """Create the default process group, of all ranks of the MPI job.
 
     Args:
-        timeout: how long an operation of the group may take, by default 30 minutes; a `Work` that takes longer raises a
-            RuntimeError in `wait`.
+        timeout: a `timedelta`, how long an operation of the group may take, by default 30 minutes; after it a RuntimeError is
+            raised.
         world_size: the number of ranks, by default all ranks of the job. With a smaller number, the first ranks form the group,
             and no other rank may call this.
-        rank: MPI's rank of this process. It need not be given; another number raises an error.
+        rank: MPI's rank of this process. It need not be given; another number raises a ValueError.
         group_name: a name of the group, "0" by default.
         pg_options: an object whose attribute `device_transfers` says how tensors on GPUs are passed to MPI (see
             `MPIRpcBackendOptions`); by default the environment variable MPIGRAD_DEVICE_TRANSFERS says so.
 
-    `backend`, `init_method`, `store` and `device_id` are accepted as in PyTorch and ignored: MPI needs no address.
+    `backend`, `init_method`, `store` and `device_id` are accepted as in PyTorch and ignored: MPI needs no address. ValueError if
+    it was called before; RuntimeError if the other ranks do not call it within the timeout.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group()
@@ -190,14 +203,14 @@ def init_process_group(
         leave_mpi_unfinalised()  # MPI_Finalize may wait for a lost rank, without a timeout
     choose(getattr(pg_options, "device_transfers", None))
     bind_if_asked()
-    check_expected_size(most)
+    check_expected_size(most)  # a launcher of another MPI starts many jobs of one rank
     comm = _communicator(MPI.COMM_WORLD, size, seconds.total_seconds())
     GroupMember.WORLD = ProcessGroup(comm, list(range(comm.Get_size())), seconds, group_name or "0", "default_pg")
     _groups.append(GroupMember.WORLD)
 
 
 def _communicator(parent: Any, size: int, seconds: float) -> Any:
-    """A private communicator of the first `size` ranks; only they call this."""
+    """Return a private communicator of the first `size` ranks, which all call this; RuntimeError after `seconds`."""
     if size < parent.Get_size():
         first = meet_first(parent, size, FOR_GROUPS)
         Work("init_process_group", _watched(parent, size, first), lambda work: None, seconds).wait()
@@ -209,7 +222,10 @@ def _communicator(parent: Any, size: int, seconds: float) -> Any:
 
 
 def _watched(parent: Any, size: int, request: Any) -> Any:
-    """A request for a communicator; in a job that survives deaths, wrapped so that it fails if one of its ranks is dead."""
+    """Return a request like `request`, which creates a communicator.
+
+    In a job that survives deaths it fails if one of the ranks is dead.
+    """
     return Watch(parent, list(range(size)), False).start("init_process_group", lambda: request) if survive() else request
 
 
@@ -219,7 +235,7 @@ def _check_timeout(timeout: Any) -> None:
 
 
 def is_initialized() -> bool:
-    """Whether `init_process_group` has been called.
+    """Return whether there is a default process group: `init_process_group` was called, and the group was not destroyed.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -231,14 +247,17 @@ def is_initialized() -> bool:
 
 
 def world() -> ProcessGroup:
-    """The default group; PyTorch's error if there is none."""
+    """Return the default group; PyTorch's ValueError if there is none."""
     if GroupMember.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return GroupMember.WORLD
 
 
 def resolve(given: Any) -> ProcessGroup | None:
-    """The group that an argument `group=` means (None: the default group); None if this rank is not in it."""
+    """Return the group for an argument `group=` (None: the default group); None if this rank is not in it.
+
+    ValueError if the group does not exist any more.
+    """
     if given is GroupMember.NON_GROUP_MEMBER:
         return None
     whole = world()
@@ -250,7 +269,7 @@ def resolve(given: Any) -> ProcessGroup | None:
 
 
 def registered() -> list[ProcessGroup]:
-    """All groups of which this rank is a member, the oldest first."""
+    """Return the list of all groups of which this rank is a member, the oldest first."""
     return list(_groups)
 
 
@@ -264,12 +283,16 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """Create a group of the given ranks (default: all). Only its members need to call this; other ranks get
-    `GroupMember.NON_GROUP_MEMBER`.
+    """Create a `ProcessGroup` of some ranks. All of its members must call this; other ranks need not.
 
-    `timeout` is how long an operation of the group may take (default: that of the default group), `group_desc` is a description
-    of the group, and with `sort_ranks=False` the ranks keep their order. The other arguments are accepted as in PyTorch and
-    ignored.
+    Args:
+        ranks: global ranks, by default all.
+        timeout: a `timedelta`, how long an operation of the group may take; by default that of the default group.
+        group_desc: a description of the group.
+        sort_ranks: number the members in the order of their global ranks; with False, in the given order.
+
+    Returns the group; `GroupMember.NON_GROUP_MEMBER` on ranks that are not in it. ValueError if a rank does not exist or is given
+    twice. The other arguments are accepted as in PyTorch and ignored.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -305,15 +328,15 @@ def new_group(
 
 
 def register(comm: Any, ranks: list[int], timeout: timedelta, desc: str) -> ProcessGroup:
-    """The group of a communicator, which `destroy_process_group` will free."""
+    """Make a group of a communicator, which `destroy_process_group` will free; arguments as for `ProcessGroup`."""
     made = ProcessGroup(comm, ranks, timeout, str(len(_groups)), desc)
     _groups.append(made)
     return made
 
 
 def _tag_of(members: Sequence[int]) -> int:
-    """A tag for creating a group: threads may create groups of different members at the same time."""
-    return hash(tuple(members)) % 30000
+    """Return a tag for creating a group: threads may create groups of different members at the same time."""
+    return hash(tuple(members)) % 30000  # MPI guarantees tags up to 32767; hashes of numbers are the same on all ranks
 
 
 def _shrink(shrinking: ProcessGroup, timeout: timedelta) -> ProcessGroup:
@@ -344,7 +367,7 @@ def _shrink(shrinking: ProcessGroup, timeout: timedelta) -> ProcessGroup:
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Destroy a group; all groups if it is the default group or None.
+    """Destroy a group, so that it can be used no more; all groups if it is the default group or None. All members must call it.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -369,7 +392,7 @@ def destroy_process_group(group: Any = None) -> None:
 
 
 def get_rank(group: Any = None) -> int:
-    """This process's rank in a group; -1 if it is not in it.
+    """Return the rank of this process in a group, by default in the default group; -1 if it is not in the group.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -382,7 +405,7 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """The number of ranks in a group; -1 if this process is not in it.
+    """Return the number of ranks in a group, by default in the default group; -1 if this process is not in it.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -395,7 +418,7 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> str:
-    """The name of the backend: "mpi".
+    """Return the name of the backend of a group: always "mpi". ValueError if this process is not in the group.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -409,7 +432,9 @@ def get_backend(group: Any = None) -> str:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The local rank of this process on its host, from the launcher; `fallback_rank` if the launcher does not set it.
+    """Return the local rank of this process: its number among the ranks of its host, as the launcher has set it.
+
+    If the launcher does not set it, return `fallback_rank`; RuntimeError if that is None.
 
     >>> import mpigrad.distributed as dist
     >>> dist.get_node_local_rank(fallback_rank=0)    # on one rank
@@ -427,7 +452,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The global rank of the process that has the rank `group_rank` in a group.
+    """Return the global rank of the process that has the rank `group_rank` in a group; ValueError if there is none.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -441,7 +466,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The rank in a group of the process that has the global rank `global_rank`.
+    """Return the rank in a group of the process with the global rank `global_rank`; ValueError if it is not in the group.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -453,7 +478,7 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
-    """The global ranks of a group, in order.
+    """Return the list of the global ranks of a group, in the order of group ranks (None: of the default group).
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

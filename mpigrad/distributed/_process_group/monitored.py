@@ -24,8 +24,9 @@ _KEPT = 512  # the number of tags, the highest ones: late messages of a failed b
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
     """Wait until all ranks of the group have called this, and report those that do not.
 
-    After `timeout` (default: that of the group), rank 0 of the group raises a RuntimeError that names the first missing rank or,
-    with `wait_all_ranks`, all of them. In a job that survives deaths, all ranks raise a `RankLostError` when a member has died.
+    After `timeout` (a `timedelta`, by default that of the group), rank 0 of the group raises a RuntimeError that names
+    the first missing rank or, with `wait_all_ranks`, all of them. In a job that survives deaths, all ranks raise a
+    `RankLostError` when a member has died.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -45,6 +46,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
 
 
 def _call_the_roll(found: ProcessGroup, tag: int, seconds: float, all_of_them: bool) -> None:
+    """Wait for a message of every other rank, then answer all of them. Runs on rank 0 of the group."""
     waiting = {rank: _begin(found, partial(found.comm.Irecv, _nothing(), rank, tag)) for rank in range(1, found.size())}
     deadline = time.monotonic() + seconds
     missing = [rank for rank, request in waiting.items() if not ended(request, deadline)]
@@ -58,6 +60,7 @@ def _call_the_roll(found: ProcessGroup, tag: int, seconds: float, all_of_them: b
 
 
 def _report(found: ProcessGroup, tag: int, seconds: float) -> None:
+    """Send a message to rank 0 of the group, and wait for its answer. Runs on the other ranks."""
     deadline = time.monotonic() + seconds
     sent = _begin(found, lambda: found.comm.Isend(_nothing(), 0, tag))
     answer = _begin(found, lambda: found.comm.Irecv(_nothing(), 0, tag))
@@ -71,7 +74,7 @@ def _report(found: ProcessGroup, tag: int, seconds: float) -> None:
 
 
 def _nothing() -> np.ndarray:
-    """The buffer of an empty message."""
+    """Return the buffer of an empty message."""
     return np.empty(0, np.uint8)
 
 
@@ -81,9 +84,9 @@ def _begin(found: ProcessGroup, start: Callable[[], Any]) -> Any:
 
 
 def ended(request: Any, deadline: float) -> bool:
-    """Wait for a request until the deadline (of `time.monotonic`); whether it has ended.
+    """Wait for a request until the deadline (of `time.monotonic()`); returns whether it has completed.
 
-    Tests once more after the deadline, as this thread may have slept past it.
+    It is tested once more after the deadline, as this thread may have slept past it.
     """
     pause = 0.0
     while True:

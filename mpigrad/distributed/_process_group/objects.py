@@ -1,7 +1,8 @@
 """Collectives on Python objects: the lengths of the pickles are exchanged first, then the pickles.
 
-`src` and `dst` are global ranks, `group_src` and `group_dst` the ranks in the group; a call gives one of the two. A collective
-with neither uses global rank 0.
+Arguments of all functions: `group` is a `ProcessGroup`, by default the default group; all its ranks must call the function, and
+on other ranks a collective does nothing. `src` and `dst` are global ranks, `group_src` and `group_dst` the ranks in the group; a
+call gives one of the two. A collective with neither uses global rank 0. Objects must be picklable.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .groups import ProcessGroup, resolve, root_of
 
 
 def _dump(value: Any) -> np.ndarray:
-    """The pickle of an object; made by cloudpickle for lambdas, local functions and the like."""
+    """Return the pickle of an object as an array of bytes; cloudpickle makes it for lambdas, local functions and the like."""
     try:
         data = pickle.dumps(value, 5)
     except Exception:
@@ -33,21 +34,22 @@ def _load(data: Any) -> Any:
 
 
 def _lengths(found: ProcessGroup, mine: int) -> list[int]:
-    """A number from every rank: the length of its pickle."""
+    """Return the numbers `mine` of all ranks, in order: the lengths of their pickles."""
     made = wrap(np.empty(found.size(), np.int64))
     c.all_gather_into_tensor(made, wrap(np.array([mine], np.int64)), found)
     return made._array.tolist()
 
 
 def _exchange(found: ProcessGroup, sent: list[np.ndarray], lengths: list[int]) -> list[np.ndarray]:
-    """Send the i-th array of bytes to rank i, and receive `lengths[i]` bytes from it."""
+    """Send the i-th array of bytes to rank i; returns the arrays from all ranks, of which the i-th has `lengths[i]` bytes."""
+    # all_to_all also for gather and scatter: pickles have different lengths, and those that are not needed have length 0
     parts = [wrap(np.empty(length, np.uint8)) for length in lengths]
     c.all_to_all(parts, [wrap(each) for each in sent], found)
     return [part._array for part in parts]
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """Collect the objects of all ranks in `object_list`, on every rank.
+    """Collect the objects of all ranks in `object_list`, on every rank; its i-th element becomes the object of rank i.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -101,7 +103,10 @@ def gather_object(
 def broadcast_object_list(
     object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """Copy the objects of rank `src` into the list of every rank, in place. All lists have the same length; `device` is ignored.
+    """Copy the objects in the list of one rank into the lists of all ranks, in place.
+
+    The sender is the global rank `src`, or the rank `group_src` of the group, by default global rank 0. RuntimeError if the lists
+    have different lengths; `device` is ignored.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -137,7 +142,11 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Send to each rank its object of the input list of rank `src`; it becomes the first element of the output list.
+    """Send to each rank one object of the input list of one rank.
+
+    The sender is the global rank `src`, or the rank `group_src` of the group, by default global rank 0. Rank i of the group gets
+    the i-th object of the sender's `scatter_object_input_list` as the first element of its `scatter_object_output_list`, which
+    must not be empty.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

@@ -5,7 +5,7 @@ as many further steps the sums travel around. Each rank sends and receives about
 ranks, and all ranks have the same bits. Open MPI's `Iallreduce` moves arrays through a buffer in shared memory, which takes
 longer than its blocking `Allreduce` for 1 MiB and than the ring for all sizes. Between hosts MPI knows the network better.
 
-A `RingSum` stands for an MPI request: `Test` moves the messages on.
+A `RingSum` is used like an MPI request: each `Test` makes progress.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _LOCAL_SIZES = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE
 
 
 def one_host() -> bool:
-    """Whether the launcher says that all ranks of the job run on this host."""
+    """Return whether all ranks of the job run on this host, as far as the launcher says; False if it does not."""
     found = next((os.environ[name] for name in _LOCAL_SIZES if name in os.environ), "")
     return found.isdigit() and int(found) == _mpi.mpi().COMM_WORLD.Get_size()
 
 
 def suits(found: ProcessGroup, array: Any, op: ReduceOp) -> bool:
-    """Whether a `RingSum` is the faster way; the same answer on all ranks."""
+    """Return whether a `RingSum` is faster than MPI for this array and group; the same on all ranks."""
     if op is not ReduceOp.SUM and op is not ReduceOp.AVG or array.nbytes < _SMALLEST_PART * found.size():
         return False
     if found.watch is not None:  # in a group that survives deaths, `Watch` must know each request of MPI
@@ -42,7 +42,10 @@ def suits(found: ProcessGroup, array: Any, op: ReduceOp) -> bool:
 
 
 class RingSum:
-    """The sum (`average`: the mean) of `given` over a group, into `made`, which may be the same array. Both are contiguous."""
+    """The sum (with `average`, the mean) of the arrays `given` of all ranks of a group, in `made`.
+
+    Both are contiguous, and may be the same array. Used like an MPI request.
+    """
 
     def __init__(self, found: ProcessGroup, given: np.ndarray, made: np.ndarray, average: bool = False) -> None:
         self._average = average
@@ -58,12 +61,12 @@ class RingSum:
         self._start()
 
     def _part(self, array: np.ndarray, number: int) -> np.ndarray:
-        """The part of an array that the rank `number` (counted around the ring) owns."""
+        """Return the part of an array that the rank `number` owns; numbers continue around the ring."""
         number %= self._size
         return array[self._bounds[number] : self._bounds[number + 1]]
 
     def _start(self) -> None:
-        """Start the messages of the current step: to the next rank, from the one before."""
+        """Start the messages of the current step: a part goes to the next rank, and one comes from the previous rank."""
         number = self._rank - self._step
         leaving = self._part(self._given if self._step == 0 else self._made, number)
         arriving = self._part(self._made, number - 1)
@@ -74,7 +77,7 @@ class RingSum:
         self._messages = [self._comm.Irecv(arriving, before, self._tag), self._comm.Isend(leaving, after, self._tag)]
 
     def Test(self, status: Any = None) -> bool:
-        """Move the messages on; True if the sum is complete."""
+        """Make progress; returns whether the sum is complete."""
         while self._messages:
             if not self._messages[-1].Test():
                 self._messages[0].Test()  # MPI moves a message on only when it is tested

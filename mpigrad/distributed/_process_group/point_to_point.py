@@ -21,9 +21,10 @@ from .work import Work
 def isend(
     tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
-    """Start sending a tensor to the global rank `dst` (or the rank `group_dst` of the group); returns a `Work`.
+    """Start to send a tensor to the global rank `dst`, or the rank `group_dst` of the group; returns a `Work`.
 
-    The tensor must not be changed before the `Work` is complete.
+    The tensor must not be changed before the `Work` is complete. `tag` is a number that the receiver must give, too.
+    ValueError for a message to this rank itself; None on a rank that is not in the group.
     """
     if (found := resolve(group)) is None:
         return None
@@ -39,15 +40,17 @@ def isend(
 def irecv(
     tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
-    """Start receiving a tensor from the global rank `src` (or the rank `group_src` of the group; None: from any); returns a
-    `Work`.
+    """Start to receive a tensor from the global rank `src`, or the rank `group_src` of the group; returns a `Work`.
+
+    With neither, from any rank. `tensor` is overwritten; a RuntimeError is raised by `wait` if the message has another
+    size. Only a message with the same `tag` is received. None on a rank that is not in the group.
     """
     if (found := resolve(group)) is None:
         return None
     anyone = src is None and group_src is None
     rank = _mpi.mpi().ANY_SOURCE if anyone else place_of(found, src, group_src, "src")
     buffer = incoming(tensor)
-    work = _start(
+    work = _start(  # `filled` is looked up when the message is complete: it needs `work`, which is made here
         "recv", found, lambda: found.comm.Irecv(as_bytes(buffer), rank, tag), lambda: filled(), buffer, True, [tensor]
     )
 
@@ -64,10 +67,13 @@ def irecv(
 
 
 def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Send a tensor to the global rank `dst` (or the rank `group_dst` of the group).
+    """Send a tensor to the global rank `dst`, or the rank `group_dst` of the group; `tag` as for `isend`.
 
-    Returns when the tensor may be changed. A large one is sent only when the receiver is ready, so two ranks that send to each
-    other first and receive then may wait forever: use `isend` or `batch_isend_irecv`.
+    Returns when the tensor may be changed. A large one is sent only when the receiver is ready, so two ranks that send to
+    each other first and receive then may wait forever: use `isend` or `batch_isend_irecv`.
+
+        if dist.get_rank() == 0: dist.send(x, dst=1)
+        elif dist.get_rank() == 1: dist.recv(x, src=0)    # overwrites x
     """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is None:
@@ -76,8 +82,10 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
 
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from the global rank `src` (or the rank `group_src` of the group; None: from any); returns the sender's
-    rank.
+    """Receive a tensor from the global rank `src`, or the rank `group_src` of the group; returns the global rank of the sender.
+
+    With neither, from any rank. `tensor` is overwritten; RuntimeError if the message has another size. Only a message
+    with the same `tag` is received. -1 on a rank that is not in the group.
     """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
@@ -91,7 +99,8 @@ def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0
 class P2POp:
     """One message of `batch_isend_irecv`: `P2POp(dist.isend, tensor, peer)` or `P2POp(dist.irecv, tensor, peer)`.
 
-    `peer` is the global rank of the other end, `group_peer` its rank in the group; one of the two is given.
+    `peer` is the global rank of the other end, `group_peer` its rank in the group; one of the two is given. `tag` is a
+    number that must be the same at both ends. ValueError for another `op`.
     """
 
     def __init__(
@@ -125,7 +134,14 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Start several sends and receives, given as a list of `P2POp`; returns a list with the `Work` of each."""
+    """Start several sends and receives, given as a list of `P2POp`; returns a list with the `Work` of each.
+
+    All belong to one group. ValueError or IndexError for anything else than a list with at least one `P2POp`.
+
+        ops = [dist.P2POp(dist.isend, mine, right), dist.P2POp(dist.irecv, theirs, left)]
+        for work in dist.batch_isend_irecv(ops):
+            work.wait()
+    """
     if not isinstance(p2p_op_list, list) or not all(isinstance(each, P2POp) for each in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``mpigrad.distributed.P2POp``.")
     if not p2p_op_list:

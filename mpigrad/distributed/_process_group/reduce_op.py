@@ -11,7 +11,10 @@ from .. import _mpi
 
 
 class ReduceOp(enum.Enum):
-    """The operation with which `all_reduce`, `reduce` and `reduce_scatter` combine elements."""
+    """The operation with which `all_reduce`, `reduce` and `reduce_scatter` combine elements.
+
+    AVG is for floating-point types; BAND, BOR and BXOR, for integers, work on bits. PREMUL_SUM is not supported.
+    """
 
     SUM = 0
     AVG = 1
@@ -24,14 +27,14 @@ class ReduceOp(enum.Enum):
     PREMUL_SUM = 8
 
 
-_OF_MPI = {ReduceOp.AVG: "SUM", ReduceOp.PRODUCT: "PROD"}
+_OF_MPI = {ReduceOp.AVG: "SUM", ReduceOp.PRODUCT: "PROD"}  # an average is divided after the sum
 _BITS = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 _UNORDERED = (ReduceOp.MIN, ReduceOp.MAX, *_BITS)
 _NAMES = {"?": "Bool", "b": "Char", "B": "Byte", "h": "Short", "i": "Int", "l": "Long", "q": "Long"}
 
 
 def operation(op: Any, kind: np.dtype) -> Any:
-    """MPI's operation for `op` on elements of type `kind`; an error with the reason if there is none."""
+    """Return MPI's operation for `op` on elements of type `kind`; TypeError, ValueError or RuntimeError if there is none."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be a ReduceOp such as ReduceOp.SUM, not {op!r}")
     if op is ReduceOp.PREMUL_SUM:

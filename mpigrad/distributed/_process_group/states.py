@@ -14,7 +14,7 @@ from .objects import all_gather_object
 
 
 def copy_from(rank: int, tensors: Sequence[Tensor], group: Any) -> None:
-    """Copy the tensors of a rank of the group to all ranks, in one message for each type and device."""
+    """Copy the tensors of a rank of the group into those of all ranks, in one message for each type and device."""
     kinds: dict[Any, list[Tensor]] = {}
     for each in tensors:
         kinds.setdefault((each._array.dtype, each.device), []).append(each)
@@ -34,8 +34,9 @@ def copy_from(rank: int, tensors: Sequence[Tensor], group: Any) -> None:
 
 
 def check_same(named: Sequence[tuple[str, Tensor]], group: Any) -> None:
-    """Raise a RuntimeError that names a rank and its first differing parameter, unless all ranks have parameters of the same
-    shapes and types.
+    """Check that all ranks of a group have parameters of the same shapes and types, given as (name, tensor).
+
+    RuntimeError, with a rank and its first differing parameter, if not.
     """
     mine = [(name, tuple(each.shape), str(each.dtype)) for name, each in named]
     all_of_them: list[Any] = [None] * group.size()

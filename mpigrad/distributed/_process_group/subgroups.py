@@ -19,8 +19,9 @@ def new_subgroups(
 ) -> tuple[Any, list[Any]]:
     """Divide a group (default: the default group) into groups of `group_size` consecutive ranks.
 
-    Returns this rank's group and the list of all groups, which has `NON_GROUP_MEMBER` for those without this rank. `timeout` and
-    `group_desc` are those of each new group; `backend` and `pg_options` are ignored.
+    Returns the pair of this rank's group and the list of all groups, which has `NON_GROUP_MEMBER` for those without this rank.
+    ValueError if `group_size` does not divide the number of ranks. `timeout` and `group_desc` are those of each new group;
+    `backend` and `pg_options` are ignored.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -49,9 +50,10 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Create several groups that share no rank; returns this rank's group (None if it is in none) and all groups.
+    """Create several groups, each given by the list of its global ranks; no rank may be in two of them.
 
-    The other arguments and the list of all groups are those of `new_subgroups`.
+    Returns the pair of this rank's group (None if it is in none) and the list of all groups, as `new_subgroups` does; the other
+    arguments are also as there.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

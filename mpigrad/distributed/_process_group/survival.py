@@ -1,14 +1,14 @@
 """What a group does when a member dies, in a job that survives deaths (MPIGRAD_SURVIVE=1, `mpirun --with-ft ulfm`).
 
-A group with a dead member fails as a whole: its operations raise a `RankLostError`, which names the dead, on every survivor. Who
-learns of the death first (an operation fails, or a waiting thread finds the rank among MPI's failed ones) revokes the
-communicator (MPI_Comm_revoke), which ends the pending operations of all other members. `shrink` creates the communicator of the
-survivors.
+A group with a dead member fails as a whole: its operations raise a `RankLostError`, which names the dead, on every
+survivor. The first member that learns of the death (an operation fails, or a waiting thread finds the rank among MPI's
+failed ones) revokes the communicator (MPI_Comm_revoke), which ends the pending operations of all other members. `shrink`
+creates the communicator of the survivors.
 
-- Every request of a group is tested to its end, also if its `Work` has timed out or was dropped: MPI's agreement on who is left
-  may crash otherwise. `Watch` keeps the requests for that.
-- Buffers of a failed operation are kept until the group has been shrunk: a survivor that has not learnt of the death may still
-  read or write them.
+- Every request of a group is tested to its end, also if its `Work` has timed out or was dropped: MPI's agreement on who
+  is left may crash otherwise. `Watch` keeps the requests for that.
+- Buffers of a failed operation are kept until the group has been shrunk: a survivor that has not learnt of the death may
+  still read or write them.
 - Blocking calls run in a thread of their own. They need MPI_THREAD_MULTIPLE, which the only MPI that survives deaths has.
 - All methods that call MPI, except `create`, `drain` and `shrink`, are called in `mpi_turn`.
 """
@@ -29,8 +29,10 @@ _PATIENCE = 2.0  # seconds in which the name of the dead rank arrives after the 
 
 
 class RankLostError(RuntimeError):
-    """A member of a process group has died, so that an operation of the group cannot complete. `ranks` has the global ranks of
-    the dead; `ProcessGroup.shrink` makes a group of the others.
+    """Raised by an operation of a process group whose member has died: the operation cannot complete.
+
+    `ranks` has the global ranks of the dead, `members` those of the group; `ProcessGroup.shrink` makes a group of the
+    survivors.
 
     >>> import mpigrad.distributed as dist
     >>> error = dist.RankLostError("all_reduce", [2], [0, 1, 2, 3])
@@ -44,7 +46,7 @@ class RankLostError(RuntimeError):
 
     def __str__(self) -> str:
         who = f"rank {self.ranks[0]} was" if len(self.ranks) == 1 else f"ranks {', '.join(map(str, self.ranks))} were"
-        return f"{self.what}: {who} lost from the group {self.members}; shrink() of the group gives the group of the survivors"
+        return f"{self.what}: {who} lost from the group {self.members}; shrink() of the group creates one of the survivors"
 
 
 class Watch:
@@ -60,7 +62,10 @@ class Watch:
         self._looked = 0.0
 
     def start(self, what: str, begin: Callable[[], Any]) -> _Watched:
-        """Start an operation called `what` in errors; an error of its start is raised by its first test."""
+        """Start an operation with `begin()`, which returns an MPI request; returns an object like it.
+
+        `what` is its name in errors. An error of the start is raised by the first test.
+        """
         made = _Watched(self, what, begin)
         self._open.add(made)
         return made
@@ -70,7 +75,7 @@ class Watch:
         self._open.discard(operation)
 
     def lost(self) -> list[int]:
-        """The global ranks of the members that MPI knows to be dead."""
+        """Return the global ranks of the members that MPI knows to be dead, in order."""
         MPI = mpi()
         failed, own = self._comm.Get_failed(), self._comm.Get_group()  # groups of MPI, which must be freed
         places = MPI.Group.Translate_ranks(failed, list(range(failed.size)), own)
@@ -79,7 +84,10 @@ class Watch:
         return sorted(self._ranks[place] for place in places if 0 <= place < len(self._ranks))
 
     def look(self, what: str) -> None:
-        """Ask MPI for dead members, not too often; if there are any, end the pending operations of all members."""
+        """Ask MPI for dead members, unless that was done a moment ago; if there are any, end all members' pending operations.
+
+        `what` is the operation that waits, for the error.
+        """
         now = time.monotonic()
         if now - self._looked < _LOOK:
             return
@@ -90,14 +98,15 @@ class Watch:
             self.revoke()
 
     def revoke(self) -> None:
-        """End the operations of all members, pending and future ones."""
+        """Make the pending operations of all members fail, and later ones too (MPI_Comm_revoke)."""
         if self._revokes and not self._comm.Is_revoked():
             self._comm.Revoke()
 
     def explain(self, what: str, error: Exception, since: float) -> None:
-        """Raise the error of an operation that failed at the time `since`.
+        """Raise the error of the operation `what`, which failed with `error` at the time `since`.
 
-        Returns without raising if the cause may be a death that MPI has not reported yet; the caller then asks again later.
+        Returns without raising if the cause may be a death that MPI has not reported yet; the caller then asks again
+        later.
         """
         if lost := self.lost():
             self.revoke()
@@ -111,7 +120,10 @@ class Watch:
         mpi().COMM_SELF.Iprobe()  # lets MPI make progress
 
     def drain(self, deadline: float) -> None:
-        """Test all pending operations to their end; the communicator must have been revoked, so that they do end."""
+        """Test all pending operations until they end. The communicator must have been revoked, or they might not.
+
+        RuntimeError if one does not end before the deadline.
+        """
         for each in list(self._open):
             while not each.over:
                 with mpi_turn():
@@ -121,9 +133,9 @@ class Watch:
                 time.sleep(1e-4)
 
     def create(self, what: str, members: list[int], create: Callable[[], Any], seconds: float) -> Any:
-        """The result of the blocking call `create`, called `what` in errors, which needs the given members.
+        """Run the blocking call `create` in a thread, and return its result; `what` is its name in errors.
 
-        RankLostError if one of them is lost meanwhile, RuntimeError after `seconds`.
+        It needs the ranks `members`: RankLostError if one of them is lost meanwhile, RuntimeError after `seconds`.
         """
         call, deadline = _Aside(create), time.monotonic() + seconds
         while not call.ends(time.monotonic() + _LOOK):
@@ -146,7 +158,10 @@ class Watch:
             return [rank for rank in self.lost() if rank in members]
 
     def shrink(self, seconds: float) -> tuple[Any, list[int]]:
-        """The communicator of the survivors and their global ranks, in order. Collective over the survivors."""
+        """Create the communicator of the survivors; returns it and their global ranks, in order.
+
+        All survivors must call it; RuntimeError if one does not within `seconds`.
+        """
         deadline = time.monotonic() + seconds
         with mpi_turn():
             self.revoke()
@@ -185,7 +200,7 @@ class _Watched:
         self.over, self._error, self._since = True, error, time.monotonic()
 
     def advance(self, status: Any) -> None:
-        """Test the operation unless it is over."""
+        """Test the operation, unless it has ended."""
         with self._testing:
             if self.over:
                 return
@@ -216,13 +231,14 @@ class _Watched:
 
 
 def _class_of(error: BaseException | None) -> int | None:
-    """The class of MPI's error, also if another error was raised from it; None if it is not an error of MPI."""
+    """Return the error class of an MPI error, or of the MPI error that caused it; None if there is none."""
     while error is not None and not isinstance(error, mpi().Exception):
         error = error.__cause__
     return None if error is None else error.Get_error_class()
 
 
 def _may_be_death(error: Exception) -> bool:
+    """Return whether the death of a rank may be the cause of an error: MPI reports deaths with several codes."""
     MPI = mpi()
     return _class_of(error) in (
         MPI.ERR_PROC_FAILED, MPI.ERR_PROC_FAILED_PENDING, MPI.ERR_REVOKED, MPI.ERR_OTHER, MPI.ERR_INTERN, MPI.ERR_UNKNOWN,
@@ -231,7 +247,7 @@ def _may_be_death(error: Exception) -> bool:
 
 
 class _Aside:
-    """A blocking call of MPI in a thread of its own, so that the caller can watch the members and the time meanwhile."""
+    """A blocking call of MPI in a thread of its own, so that the caller can watch members and time meanwhile."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self._found: list[Any] = []
@@ -245,7 +261,7 @@ class _Aside:
             self._found.append(error)
 
     def ends(self, deadline: float) -> bool:
-        """Wait until the call has ended; False if it has not by the deadline (of `time.monotonic`)."""
+        """Wait until the call has ended, or until the deadline (of `time.monotonic()`); returns whether it has ended."""
         self._thread.join(max(0.0, deadline - time.monotonic()))
         return bool(self._found)
 

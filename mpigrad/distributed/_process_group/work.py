@@ -1,7 +1,7 @@
 """`Work`: a pending MPI operation, and how to wait for it without blocking other threads.
 
 Operations are non-blocking. The waiting thread tests them, first without a pause for about the time that the operation itself
-takes (small ones take microseconds, and MPI moves large ones on only while it is called), then with growing pauses: pool threads
+takes (small ones take microseconds, and large ones progress only while MPI is called), then with growing pauses: pool threads
 can serve RPC meanwhile, no core is kept busy, and timeouts are noticed. With more ranks than cores the pauses begin at once.
 Futures must complete even if no thread waits: one background thread tests those, and ends when there are none. With
 MPI_THREAD_SERIALIZED every MPI call takes the lock of the process, which RPC takes too.
@@ -29,10 +29,14 @@ _BYTES_PER_SECOND = 1e9  # a low estimate of the speed of transfers
 
 
 class Work:
-    """A started operation: `wait()` waits for it, `is_completed()` tests whether it is complete.
+    """A started operation of a process group: `wait()` waits for it, `is_completed()` tests it. Collectives return it.
 
-    `name` is for error messages, `request` one of MPI or an object with its `Test`. `finish` is called once, with this object,
-    when the request is complete; it returns the result. `seconds` is the timeout, `keep` has the buffers that MPI uses.
+    Args:
+        name: of the operation, for error messages.
+        request: a request of MPI, or an object with the same `Test`.
+        finish: called once, with this object, when the request is complete; copies and returns the result.
+        seconds: the timeout; None for no limit.
+        keep: the buffers that MPI uses until then.
     """
 
     def __init__(
@@ -55,7 +59,7 @@ class Work:
             _dropped.append((self._request, self._keep))
 
     def is_completed(self) -> bool:
-        """Whether the operation is complete; if so, copies its result into the tensors."""
+        """Return whether the operation is complete, also with an error; if so, the result is in the tensors."""
         with self._lock:
             return self._test()
 
@@ -71,11 +75,14 @@ class Work:
             except Exception as error:
                 self._done, self._error = True, error
             if self._done:
-                self._keep = self._request = None
+                self._keep = self._request = None  # MPI does not use the buffers any more
         return self._done
 
     def wait(self, timeout: Any = None) -> bool:
-        """Wait until the operation is complete; RuntimeError after `timeout` (a `timedelta`; default: that of the group)."""
+        """Wait until the operation is complete, and return True; raises its error if it has failed.
+
+        RuntimeError after `timeout` (a `timedelta`; by default that of the group).
+        """
         if not self.is_completed():
             self._wait(timeout.total_seconds() if timeout else self._seconds)
         if self._error is not None:
@@ -85,7 +92,7 @@ class Work:
         return True
 
     def _wait(self, seconds: float | None, tests: int = 0) -> None:
-        """Test until the operation is complete; `tests` have been made before."""
+        """Test until the operation is complete; RuntimeError after `seconds`. `tests` is how often it has been tested before."""
         start = time.monotonic()
         busy_until = start + (0 if oversubscribed() else _LONGEST + _bytes_of(self._keep) / _BYTES_PER_SECOND)
         pause = _SHORTEST
@@ -104,28 +111,28 @@ class Work:
         )
 
     def is_success(self) -> bool:
-        """Whether the operation is complete without an error."""
+        """Return whether the operation is complete, without an error."""
         return self.is_completed() and self._error is None
 
     def exception(self) -> BaseException | None:
-        """The error of the operation; None if there is none or it is not complete."""
+        """Return the error of the operation; None if it has none or is not complete."""
         return self._error if self.is_completed() else None
 
     def synchronize(self) -> None:
-        """Wait until the operation is complete."""
+        """Wait until the operation is complete, as `wait` does."""
         self.wait()
 
     def source_rank(self) -> int:
-        """After a receive: the rank that sent the message."""
+        """Return the group rank of the sender, after a receive; -1 before."""
         return self._source
 
     def result(self) -> Any:
-        """Wait for the operation and return the tensors with its result."""
+        """Wait for the operation and return the list of the tensors with its result."""
         self.wait()
         return self._result
 
     def get_future(self) -> Future:
-        """A Future of the tensors with the result; a background thread completes it."""
+        """Return a `Future` of the tensors with the result; a background thread completes it."""
         future: Future = Future()
         _complete_later(self, future)
         return future
@@ -151,12 +158,15 @@ def _forget_completed() -> None:
 
 
 def _bytes_of(buffers: Any) -> int:
-    """The size of the buffers of an operation, from which its duration is estimated."""
+    """Return the size of the buffers of an operation, from which its duration is estimated."""
     return sum(getattr(each, "nbytes", 0) for each in (buffers if isinstance(buffers, tuple) else (buffers,)))
 
 
 def run_to_end(name: str, group: Any, begin: Callable[[], Any], keep: Any, timeout: timedelta | None = None) -> None:
-    """Start an operation of a group and wait for it, without making a `Work` if it ends soon."""
+    """Start an operation of a group with `begin()`, which returns an MPI request, and wait until it is complete.
+
+    No `Work` is made if it ends soon. `keep` has the buffers; `timeout` is by default that of the group.
+    """
     if _dropped:
         _forget_completed()
     turn, request = mpi_turn(), None
@@ -191,6 +201,7 @@ def _complete_later(work: Work, future: Future) -> None:
 
 
 def _complete_all() -> None:
+    """The background thread: complete futures as their operations end."""
     pause = _SHORTEST
     while True:
         with _awaiting:
@@ -206,7 +217,7 @@ def _complete_all() -> None:
 
 
 def _completed(work: Work, future: Future, deadline: float | None) -> bool:
-    """Complete `future` if `work` is complete, has failed or is late; returns whether it did."""
+    """Complete `future` if `work` is complete, has failed or is late; returns whether it was completed."""
     try:
         if not work.is_completed():
             if deadline is None or time.monotonic() < deadline:

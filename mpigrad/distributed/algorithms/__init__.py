@@ -1,1 +1,1 @@
-"""Algorithms on top of collectives: communication hooks of `DistributedDataParallel`."""
+"""Algorithms on top of collectives: `Join`, and communication hooks of `DistributedDataParallel`."""

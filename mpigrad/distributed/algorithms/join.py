@@ -20,28 +20,33 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """What a rank without input does for one object; override one or both methods, which do nothing here."""
+    """What a rank without input does for one object of a `Join`: override one or both methods, which do nothing here."""
 
     def main_hook(self) -> None:
-        """Take part in the collectives of one iteration of the active ranks."""
+        """Take part in the collectives of one iteration of the ranks that still have input."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Called once when no rank is active; `is_last_joiner` says whether this rank was active in the last iteration."""
+        """Called once when no rank has input any more; `is_last_joiner`: this rank was among the last to have some."""
 
 
 class _JoinConfig(NamedTuple):
+    """The options of the `Join` in which an object is, under PyTorch's names."""
+
     enable: bool = False
     throw_on_early_termination: bool = False
     is_first_joinable: bool = False
 
     @staticmethod
     def construct_disabled_join_config() -> _JoinConfig:
-        """The configuration outside of a `Join`."""
+        """Return the options of an object that is in no `Join`."""
         return _JoinConfig()
 
 
 class Joinable(ABC):
-    """An object with collectives in each iteration. It calls `Join.notify_join_context(self)` before them."""
+    """Base class of objects that run collectives in each iteration and can be used in a `Join`.
+
+    It must call `Join.notify_join_context(self)` before these collectives.
+    """
 
     _join_config: _JoinConfig
 
@@ -52,7 +57,7 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """The hook of this object; `kwargs` are those of `Join`, the same for all objects."""
+        """Return what a rank without input does for this object; `kwargs` are those of `Join`, the same for all objects."""
 
     @property
     @abstractmethod
@@ -114,7 +119,7 @@ class Join:
                 each._join_config = _JoinConfig.construct_disabled_join_config()
 
     def _take_part(self) -> None:
-        """Run the hooks until no rank is active."""
+        """Run the hooks until no rank has input any more."""
         last = True
         while _sum(0, self._device, self._group):
             if self._throws:
@@ -129,8 +134,10 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Joinable) -> Work | None:
-        """Announce that this rank is active, before the collectives of an iteration. Returns a `Work` for the first object of a
-        `Join`, None for the others and outside of a `Join`.
+        """Announce, before the collectives of an iteration, that this rank has input. Called by the objects of a `Join`.
+
+        Returns a `Work` for the first object of a `Join`, None for the others and outside of a `Join`. RuntimeError if
+        another rank has no input and `throw_on_early_termination` is set.
         """
         if not hasattr(joinable, "_join_config"):
             raise AssertionError(f"Check that the {type(joinable)} constructor calls the ``Joinable`` constructor")
@@ -144,7 +151,7 @@ class Join:
 
 
 def _sum(own: int, device: Any, group: Any) -> float:
-    """The sum of a number over the ranks."""
+    """Return the sum of the numbers `own` of all ranks."""
     total = zeros(1, device=device) + own
     all_reduce(total, group=group)
     return total.item()

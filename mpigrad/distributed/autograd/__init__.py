@@ -37,7 +37,7 @@ __all__ = ["DistAutogradContext", "backward", "context", "draw", "get_gradients"
 
 
 def is_available() -> bool:
-    """Whether distributed autograd can be used: always.
+    """Return True: distributed autograd is always available (in PyTorch it may not be).
 
     >>> import mpigrad.distributed.autograd as dist_autograd
     >>> dist_autograd.is_available()

@@ -30,7 +30,7 @@ _FILL = {"send": "#ffe3d3", "recv": "#d9e8fb", "leaf": "#dff5e1", "operation": "
 
 
 class Share(NamedTuple):
-    """The part of the graph on one worker. Nodes are numbers; messages are identified by their autograd message id."""
+    """The part of the graph on one worker. Nodes are numbers; messages are known by their autograd message id."""
 
     rank: int
     name: str
@@ -42,7 +42,7 @@ class Share(NamedTuple):
 
 
 class Drawing(str):
-    """The DOT text of a graph; a notebook shows the picture, with Graphviz's program `dot`."""
+    """The DOT text of a graph, a string; a notebook shows it as a picture, rendered by Graphviz's program `dot`."""
 
     def _repr_svg_(self) -> str | None:
         try:
@@ -53,13 +53,19 @@ class Drawing(str):
 
 
 def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Sequence[Tensor] = ()) -> Drawing:
-    """Draw the graph of a context on all of its workers; returns it as DOT text, which notebooks show as a picture. An addition
-    to PyTorch.
+    """Draw the graph of a context on all of its workers; returns it as DOT text, which notebooks show as a picture.
 
-    One box per worker; arrows point in the direction of gradients, red ones from worker to worker. Parameters of modules have
-    their names. The graph below `roots` on this worker is drawn too; roots of earlier passes need not be given. With a `path`
-    the picture is written there: DOT for a name that ends in .dot or .gv; for .svg, .pdf and .png it is rendered with Graphviz's
-    program `dot`.
+    An addition to PyTorch. There is one box per worker; arrows point in the direction of gradients, red ones from worker
+    to worker. Parameters of modules have their names.
+
+    Args:
+        context_id: the value of `with context() as context_id`.
+        path: a file to write: DOT for a name that ends in .dot or .gv; .svg, .pdf and .png are rendered with Graphviz's
+            program `dot`.
+        roots: tensors of this worker whose graph is drawn, too. Roots of earlier backward passes need not be given.
+
+    Raises:
+        RuntimeError: the context is unknown, a root does not require grad, or Graphviz is missing.
 
     >>> import mpigrad, mpigrad.distributed.autograd as dist_autograd, mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -81,7 +87,7 @@ def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Seq
 
 
 def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
-    """The `Share`s of all workers that have the context, ordered by rank."""
+    """Ask all workers that have the context for their `Share`; returns these, ordered by rank."""
     first = share(context_id, roots)
     found: dict[int, Share | None] = {first.rank: first} if first is not None else {}
     asking = _named(first)
@@ -95,7 +101,7 @@ def survey(context_id: int, roots: Sequence[Tensor] = ()) -> list[Share]:
 
 
 def share(context_id: int, roots: Sequence[Tensor] = ()) -> Share | None:
-    """The `Share` of this worker; None if it does not have the context (released, or no tensors arrived with it)."""
+    """Return the `Share` of this worker; None if it does not have the context (released, or no tensors arrived with it)."""
     worker = this_worker()
     context = worker.container.contexts.get(context_id)
     if context is None:
@@ -122,7 +128,7 @@ def _share(context: DistAutogradContext, rank: int, name: str, tops: list[Node])
 
 
 def _walk(tops: list[Node]) -> tuple[dict[Node, int], list[tuple[int, int]]]:
-    """All nodes below `tops` with their numbers, and the edges between them."""
+    """Return all nodes below `tops`, with their numbers, and the edges between them as pairs of numbers."""
     numbers = {node: number for number, node in enumerate(dict.fromkeys(tops))}
     todo, edges = list(numbers), []
     while todo:
@@ -138,7 +144,7 @@ def _walk(tops: list[Node]) -> tuple[dict[Node, int], list[tuple[int, int]]]:
 
 
 def _parameter_names() -> dict[int, str]:
-    """The names of the parameters of all modules of this process, by the ids of the parameters: `Stage.layers.0.weight`."""
+    """Return the names of the parameters of all modules of this process, such as `Stage.layers.0.weight`, by `id`."""
     # No list of all modules exists, so the garbage collector is asked. `type(each)`: `isinstance` would call `__class__` of
     # arbitrary objects, such as proxies.
     modules = [each for each in gc.get_objects() if issubclass(type(each), Module)]
@@ -152,7 +158,7 @@ def _parameter_names() -> dict[int, str]:
 
 
 def _looks(node: Node, names: dict[int, str]) -> tuple[str, str]:
-    """The kind of a node, which determines its colour, and its label."""
+    """Return the kind of a node, which determines its colour, and its label; `names` are those of parameters."""
     if isinstance(node, SendRpcBackward):
         return "send", "send"
     if isinstance(node, RecvRpcBackward):
@@ -163,12 +169,12 @@ def _looks(node: Node, names: dict[int, str]) -> tuple[str, str]:
 
 
 def _named(found: Share | None) -> set[int]:
-    """The workers that a share names: those to which its worker sent the context, and those from which tensors came."""
+    """Return the workers that a share names: those to which its worker sent the context, and those from which tensors came."""
     return set() if found is None else found.known | {rank for _, rank in found.recvs.values()}
 
 
 def as_dot(shares: Sequence[Share]) -> str:
-    """The parts of all workers as one graph in the DOT language."""
+    """Return the graph of all shares in the DOT language."""
     lines = ["digraph context {", _STYLE]
     for each in shares:
         lines += [f"  subgraph cluster_{each.rank} {{", f'    label="{_quoted(each.name)}"; color="#9aa5b1"; style=rounded;']
@@ -181,7 +187,7 @@ def as_dot(shares: Sequence[Share]) -> str:
 
 
 def _journeys(shares: Sequence[Share]) -> list[str]:
-    """The arrows between workers: from a recv function to the send function with the same autograd message id."""
+    """Return the arrows between workers: from a recv function to the send function with the same autograd message id."""
     by_rank = {each.rank: each for each in shares}
     lines = []
     for each in shares:
@@ -210,7 +216,7 @@ def _write(text: str, path: str) -> None:
 
 
 def _rendered(text: str, form: str, what: str) -> bytes:
-    """Render the picture in a format of Graphviz; `what` is named in the error if Graphviz is missing."""
+    """Render DOT text in a format of Graphviz; RuntimeError if Graphviz is missing. `what` is named in the error."""
     program = shutil.which("dot")
     if program is None:
         raise RuntimeError(

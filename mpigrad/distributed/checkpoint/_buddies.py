@@ -25,7 +25,10 @@ _SECONDS = 60.0
 
 
 class _Manifest(NamedTuple):
-    """A complete version: for each worker the names of its parts and of those who keep its share."""
+    """A complete version of the copies, as every keeper knows it.
+
+    `files` has for each worker a dict: its name, the names of its parts, and `keepers`, the workers that keep its share.
+    """
 
     version: int
     files: list[dict[str, Any]]
@@ -41,11 +44,12 @@ class _Kept:
 
 
 def _kept(name: str) -> _Kept:
+    """Return what this worker keeps for the `Buddies` called `name`."""
     return get_agent().slots.setdefault("buddies", {}).setdefault(name, _Kept())
 
 
 def _copy(name: str, version: int, shares: list[Share], worker: str, buddy: str, timeout: float) -> None:
-    """Runs on each worker: copy its share, and send the copy to its buddy."""
+    """Copy the share of this worker, and send the copy to its buddy. Runs on each worker that has parts."""
     entries = copy.deepcopy(entries_of(shares))
     _hold(name, version, worker, entries)
     if buddy != worker:
@@ -53,12 +57,12 @@ def _copy(name: str, version: int, shares: list[Share], worker: str, buddy: str,
 
 
 def _hold(name: str, version: int, worker: str, entries: list[Entry]) -> None:
-    """Keep the share of `worker`, which may be another worker, until a newer version is complete."""
+    """Keep the share of `worker`, this one or another, until a newer version is complete. Runs on its keepers."""
     _kept(name).shares[version, worker] = entries
 
 
 def _commit(name: str, manifest: _Manifest) -> None:
-    """Runs on each keeper: this version is complete, so older ones are not needed."""
+    """Note that a version is complete, and drop older ones. Runs on each keeper."""
     kept = _kept(name)
     kept.manifest = manifest
     kept.shares = {key: value for key, value in kept.shares.items() if key[0] >= manifest.version}
@@ -73,7 +77,10 @@ def _fetch(name: str, version: int, worker: str) -> list[Entry] | None:
 
 
 def _find(name: str, version: int, file: Mapping[str, Any], timeout: float) -> list[Entry]:
-    """The entries of the worker that `file` names, from the memory of this worker or of another that keeps them."""
+    """Return the entries of the worker that `file` (an entry of the manifest) names, from a worker that keeps them.
+
+    CheckpointError if all keepers have lost them.
+    """
     own = _fetch(name, version, file["worker"])
     if own is not None:
         return copy.deepcopy(own)  # optimizers take over the tensors of a state
@@ -86,14 +93,14 @@ def _find(name: str, version: int, file: Mapping[str, Any], timeout: float) -> l
             continue
         if found is not None:
             return found
-        problems.append(f"{keeper} has lost its memory since")
+        problems.append(f"{keeper} no longer has it")
     raise CheckpointError(f"version {version} of {name!r}: the share of {file['worker']} is lost ({'; '.join(problems)})")
 
 
 def _load(
     name: str, version: int, files: list[dict[str, Any]], shares: list[Share], worker: str, timeout: float, check: bool
 ) -> None:
-    """Runs on each worker: check that the states fit, or load them."""
+    """Check that the saved states fit this worker's objects (`check`), or load them. Runs on each worker."""
     saved = Saved((file["worker"], _find(name, version, file, timeout)) for file in files)
     for thing, state, torch_tensors in states_for(shares, saved, worker):
         check_state(thing, state) if check else load_into(thing, state, torch_tensors)
@@ -102,13 +109,14 @@ def _load(
 class Buddies:
     """Checkpoints in the memory of the workers, from which a job goes on after the loss of one of them, without a file system.
 
-    One worker calls `save` and `load`. Each worker keeps a copy of its share, and one of its buddy's share: any one worker may be
-    lost between two saves. A worker that takes the place of a lost one gets its share from the buddy.
+    One worker calls `save` and `load`. Each worker keeps a copy of its share (its tensors), and one of its buddy's share:
+    any one worker may be lost between two saves. A worker that takes the place of a lost one gets its share from the
+    buddy.
 
     Args:
         name: copies of different names are independent of each other.
-        keepers: the names of the workers that keep copies, by default those that have parts, and this one. There should be at
-            least two: the only keeper has no buddy, and its copies are lost with it.
+        keepers: the names of the workers that keep copies, by default those that have parts, and this one. There should
+            be at least two: the only keeper has no buddy, and its copies are lost with it.
 
     >>> import mpigrad.distributed.checkpoint as checkpoint
     >>> import mpigrad.distributed.rpc as rpc
@@ -126,9 +134,12 @@ class Buddies:
         self._version = 0
 
     def save(self, parts: Mapping[str, Any], extra: Any = None, *, timeout: float = _SECONDS) -> None:
-        """Copy the states of `parts`, given as for `checkpoint.save`. Until this is complete, the previous copies stay valid.
+        """Copy the states of `parts`. Until this is complete, the previous copies stay valid.
 
-        `timeout` is how many seconds a worker may take.
+        Args:
+            parts: the objects to save, by name, as for `checkpoint.save`.
+            extra: any object that can be pickled; `load` returns it.
+            timeout: how many seconds a worker may take; then a CheckpointError names it.
         """
         shares = by_worker(parts)
         ring = self._ring(shares)
@@ -149,8 +160,8 @@ class Buddies:
     def load(self, parts: Mapping[str, Any], *, timeout: float = _SECONDS) -> Any:
         """Load the newest complete copies into `parts`, which may be on other workers than before; returns the `extra` of `save`.
 
-        All workers check that the states fit before any state changes; `CheckpointError` if they do not, or if the copies of a
-        share are lost. `timeout` is how many seconds a worker may take.
+        All workers check that the states fit before any state changes. CheckpointError if they do not fit, if the copies
+        of a share are lost, or if a worker takes longer than `timeout` seconds.
         """
         manifest = self._newest(timeout)
         if manifest is None:
@@ -170,7 +181,7 @@ class Buddies:
         return sorted({*shares, own}) if self._keepers is None else sorted({*shares, *self._keepers})
 
     def _newest(self, timeout: float) -> _Manifest | None:
-        """The newest manifest that any worker has; None if there is none. Workers that are lost meanwhile are left out."""
+        """Return the newest manifest that any worker has; None if there is none. Workers that do not answer are left out."""
         asked = [
             rpc.rpc_async(info, _manifest, args=(self._name,), timeout=timeout) for info in get_agent().get_worker_infos()
         ]
@@ -184,4 +195,5 @@ class Buddies:
 
 
 def _next(ring: list[str], worker: str) -> str:
+    """Return the buddy of a worker: the next one in the ring of keepers."""
     return ring[(ring.index(worker) + 1) % len(ring)]

@@ -31,7 +31,7 @@ from ._tasks import TIMEOUT, Task, needed
 
 
 def _write(file: str, shares: list[Share]) -> dict[str, Any]:
-    """Runs on each worker: write its file of the checkpoint."""
+    """Write the file of this worker; returns its entry for the manifest. Runs on each worker."""
     path = Path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(entries_of(shares), file)
@@ -40,7 +40,7 @@ def _write(file: str, shares: list[Share]) -> dict[str, Any]:
 
 
 def _check(directory: str, own: list[dict[str, Any]], files: list[dict[str, Any]], shares: list[Share], worker: str) -> None:
-    """Runs on each worker before any state changes: check the checksums of the files `own`, and that the states fit.
+    """Check the files `own` against their checksums, and that the states fit. Runs on each worker before any state changes.
 
     `files` are those from which the worker will load; other workers may check their checksums.
     """
@@ -51,7 +51,7 @@ def _check(directory: str, own: list[dict[str, Any]], files: list[dict[str, Any]
 
 
 def _read(directory: str, files: list[dict[str, Any]], shares: list[Share], worker: str) -> None:
-    """Runs on each worker: load the states of its objects."""
+    """Load the states of this worker's objects from `files`. Runs on each worker."""
     for thing, state, torch_tensors in states_for(shares, Saved.in_files(Path(directory), files), worker):
         load_into(thing, state, torch_tensors)
 
@@ -66,7 +66,7 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
         parts: the objects to save, by name: modules, `RemoteModule`s, optimizers, `DistributedOptimizer`s, RRefs of any of them,
             or `Sharded` modules. Modules and optimizers may be PyTorch's.
         extra: anything that JSON can hold, such as the number of the step; `load` returns it.
-        timeout: how many seconds a worker may take to write (0: no limit); the error names the workers that took longer.
+        timeout: how many seconds a worker may take to write (0: no limit); then a CheckpointError names it.
 
     >>> import os, tempfile
     >>> import mpigrad.distributed.checkpoint as checkpoint
@@ -94,7 +94,7 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
         ]
         write_manifest(where, {"format": FORMAT, "directory": name, "files": files, "extra": extra})
     except BaseException:
-        if current(where) != name:
+        if current(where) != name:  # an interrupt may come when the manifest has been replaced, and the save is complete
             empty(where / name)
         raise
     remove_others(where, name)
@@ -110,7 +110,7 @@ def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT
     Args:
         path: the directory given to `save`.
         parts: the objects to load into, under the same names as in `save`.
-        timeout: how many seconds a worker may take to read (0: no limit); the error names the workers that took longer.
+        timeout: how many seconds a worker may take to read (0: no limit); then a CheckpointError names it.
 
     >>> import os, tempfile
     >>> import mpigrad.distributed.checkpoint as checkpoint
@@ -142,7 +142,10 @@ def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT
 
 
 def _shared_out(files: list[dict[str, Any]], workers: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Assign files to the workers that check them: each its own; files of absent workers are assigned round robin."""
+    """Return which files each of the workers has to check, by worker.
+
+    Each checks its own file; those of workers that are not here are assigned in turn.
+    """
     found: dict[str, list[dict[str, Any]]] = {worker: [] for worker in workers}
     for number, file in enumerate(files if workers else ()):
         found[file["worker"] if file["worker"] in found else workers[number % len(workers)]].append(file)

@@ -39,20 +39,20 @@ _KEYS = {"part", "share", "kind", "state"}
 
 
 class _Piece(NamedTuple):
-    """A tensor, or a slice of one along a dimension."""
+    """A saved tensor, or a slice of it along the dimension `dim`; None: the whole tensor."""
 
     tensor: Any
     dim: int | None
 
 
 def full_name(part: str, key: str) -> str:
-    """The name of a tensor in the checkpoint; the part "" is a whole model, whose names have no prefix."""
+    """Return the full name of a tensor, `part.key`; the part "" is a whole model, whose names have no prefix."""
     return f"{part}.{key}" if part else key
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
 def entries_of(shares: list[Share]) -> list[Entry]:
-    """Runs on each worker: the entries of its file, one for each of its shares."""
+    """Return the entries of this worker's file, one for each of its shares. Runs on each worker."""
     names = _names(shares)
     return [_entry(share, share.state(), names) for share in shares]
 
@@ -73,7 +73,7 @@ def _parameters(optimizer: Any) -> list[Any]:
 
 
 def _names(shares: list[Share]) -> dict[int, list[Parameter]]:
-    """The names of the parameters of this worker's modules, by their ids."""
+    """Return the names (full name, share, dimension that is cut, shape) of the parameters of this worker's modules, by `id`."""
     found: dict[int, list[Parameter]] = {}
     for share in shares:
         module = share.state()
@@ -87,19 +87,19 @@ def _names(shares: list[Share]) -> dict[int, list[Parameter]]:
 
 # -- reading --------------------------------------------------------------------------------------------------------
 def _if_here(tensor: Any, where: str) -> Any:
-    """A `map_location`: tensors stay on the host if this worker does not have the device `where` from which they were saved."""
+    """Return None to load a tensor on the device `where`, or the tensor to keep it on the host: a `map_location`."""
     try:
         resolve(device(where))
-    except RuntimeError:
+    except RuntimeError:  # this worker does not have the device from which the tensor was saved
         return tensor
     return None
 
 
 class Saved:
-    """The entries (one for each saved object) in the files of some workers."""
+    """The entries in the files (or memory) of some workers, and the tensors in them by full name."""
 
     def __init__(self, shares: Iterable[tuple[str, Iterable[Entry]]]) -> None:
-        """`shares` are names of workers and their entries."""
+        """`shares` are pairs of a worker's name and its entries."""
         self.entries: list[Entry] = [entry | {"worker": worker} for worker, entries in shares for entry in entries]
         self._pieces: dict[str, list[_Piece]] = {}
         for entry in sorted(self.entries, key=lambda entry: entry["share"]):
@@ -109,19 +109,23 @@ class Saved:
 
     @classmethod
     def in_files(cls, directory: Path, files: Iterable[Mapping[str, Any]]) -> Saved:
-        """The entries of some files; tensors are read on first use."""
+        """Return the entries in some files of a checkpoint, given as in the manifest. Tensors are read on first use."""
         return cls((each["worker"], _read(directory, each["name"])) for each in files)
 
     def of(self, part: str) -> list[Entry]:
-        """The entries of a part, by share."""
+        """Return the entries of a part, in the order of shares."""
         return sorted((each for each in self.entries if each["part"] == part), key=lambda each: each["share"])
 
     def tensor(self, name: str, dim: int | None, part: Slice | None) -> Any:
-        """A tensor, given by its full name; or its slice `part` along dimension `dim`."""
+        """Return a tensor, given by its full name; or its slice `part` along the dimension `dim`."""
         return _joined(name, self._pieces[name], dim, part)
 
     def keys(self, part: str, wanted: Iterable[str]) -> list[str]:
-        """The names of a part's tensors in the files: all under the part's name or, if there are none, those of `wanted`."""
+        """Return the names of a part's tensors in the files.
+
+        These are all names under the part's name; if the part was not saved, those of `wanted` that were saved in other
+        parts.
+        """
         entries = self.of(part)
         if entries:
             return list(entries[0]["state"])
@@ -133,7 +137,7 @@ def _read(directory: Path, file: str) -> list[Entry]:
 
 
 def _checked(content: Any, file: str) -> list[Entry]:
-    """The entries of a file; files of format 1 hold states by the names of their parts."""
+    """Return the entries of a file's content; CheckpointError if it is none of a checkpoint. Converts format 1 (a dict)."""
     if isinstance(content, dict):
         return [_of_format_1(part, state) for part, state in content.items()]
     if not isinstance(content, list) or not all(isinstance(each, dict) and set(each) > _KEYS for each in content):
@@ -142,6 +146,7 @@ def _checked(content: Any, file: str) -> list[Entry]:
 
 
 def _of_format_1(part: str, state: Any) -> Entry:
+    """Return the entry for a part in a file of format 1, which has only the state."""
     made = {"part": part, "share": 0, "shares": 1, "state": state}
     if isinstance(state, dict) and set(state) == {"state", "param_groups"}:
         return made | {"kind": "optimizer", "parameters": [None] * sum(len(each["params"]) for each in state["param_groups"])}
@@ -150,7 +155,7 @@ def _of_format_1(part: str, state: Any) -> Entry:
 
 
 def _joined(name: str, pieces: list[_Piece], dim: int | None, part: Slice | None) -> Any:
-    """A tensor, or a slice of it, joined from the saved pieces."""
+    """Join the saved pieces of a tensor; returns the tensor, or its slice `part` along the dimension `dim`."""
     cut = pieces[0].dim
     if cut is None or len(pieces) == 1:
         whole = pieces[0].tensor
@@ -162,7 +167,10 @@ def _joined(name: str, pieces: list[_Piece], dim: int | None, part: Slice | None
 
 
 def _overlap(name: str, tensors: list[Any], dim: int, part: Slice) -> Any:
-    """The slice `part` of a tensor, whose saved slices along `dim` are `tensors`; it may overlap several of them."""
+    """Return the slice `part` of a tensor whose saved slices along `dim` are `tensors`; it may overlap several of them.
+
+    CheckpointError if the whole tensor has another length.
+    """
     total = sum(each.shape[dim] for each in tensors)
     if total != part.total:
         raise CheckpointError(
@@ -181,7 +189,10 @@ def _overlap(name: str, tensors: list[Any], dim: int, part: Slice) -> Any:
 
 
 def states_for(shares: list[Share], saved: Saved, worker: str) -> list[tuple[Any, Any, bool]]:
-    """Runs on each worker: the objects of its shares, the states to load into them, and whether these need torch's tensors."""
+    """Return, for each share of this worker, its object, the state to load, and whether that needs torch's tensors.
+
+    Runs on each worker. CheckpointError if something is not saved or does not fit.
+    """
     names = _names(shares)
     by_part = {(each.part, each.number): each for each in shares}
     made = []
@@ -194,6 +205,7 @@ def states_for(shares: list[Share], saved: Saved, worker: str) -> list[tuple[Any
             state = _module_state(share, thing, saved)
         else:
             entry = _other_entry(share, saved, worker)
+            # a copy, as the object may take over what it loads, and other shares may load the same entry
             state, torch_tensors = copy.deepcopy(entry["state"]), entry.get("torch", False)
         made.append((thing, state, torch_tensors))
     return made
@@ -230,7 +242,7 @@ def _module_state(share: Share, module: Any, saved: Saved) -> Any:
 
 # -- optimizers -----------------------------------------------------------------------------------------------------
 class _SavedParameter(NamedTuple):
-    """The optimizer state of one parameter or one slice of it."""
+    """The saved optimizer state of one parameter, or of one slice of it, and the settings of its group."""
 
     name: Parameter
     state: dict[str, Any]
@@ -267,7 +279,10 @@ def _optimizer_state(
 
 
 def _by_name(entries: list[Entry]) -> dict[str, list[_SavedParameter]]:
-    """An optimizer's saved parameters by full name: their slices, by number of the share. Those without a name are left out."""
+    """Return an optimizer's saved parameters by full name: the slices of each, in the order of shares.
+
+    Those that have no name are left out.
+    """
     found: dict[str, list[_SavedParameter]] = {}
     for entry in entries:
         groups = entry["state"]["param_groups"]
@@ -282,10 +297,10 @@ def _by_name(entries: list[Entry]) -> dict[str, list[_SavedParameter]]:
 
 
 def _parameter_state(name: Parameter, saved: list[_SavedParameter], shares: dict[Any, Share]) -> dict[str, Any]:
-    """The optimizer state of one parameter, from those that were saved for it or its slices.
+    """Return the optimizer state of one parameter, made of those that were saved for it or its slices.
 
-    State tensors with the shape of the parameter (such as momentum) are cut like it; everything else (such as the number of
-    steps) is equal in all slices.
+    State tensors with the shape of the parameter (such as momentum) are cut as it is; everything else (such as the number
+    of steps) is equal in all slices.
     """
     first = next((each for each in saved if each.state), None)
     return {} if first is None else {key: _part_of(name, key, value, saved, shares) for key, value in first.state.items()}
@@ -307,13 +322,15 @@ def _part_of(name: Parameter, key: str, value: Any, saved: list[_SavedParameter]
 
 
 def _zeros(like: Any, one: _SavedParameter) -> Any:
-    """Zeros for the state of a slice that has none because it never got a gradient, while other slices of the tensor have state.
-    """
+    """Return zeros for the state of a slice without state: it never got a gradient, while other slices of the tensor did."""
     return like.new_zeros(tuple(one.name[3]))
 
 
 def _settings(part: str, group: dict[str, Any], saved: list[_SavedParameter]) -> dict[str, Any]:
-    """The saved settings of a parameter group, such as `lr`; raises an error if its parameters were saved with different ones."""
+    """Return the saved settings of a parameter group, such as `lr`.
+
+    CheckpointError if its parameters were saved with different ones.
+    """
     if not saved:
         return dict(group)
     found = [{name: value for name, value in each.group.items() if name not in ("params", "param_names")} for each in saved]

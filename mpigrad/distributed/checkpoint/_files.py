@@ -28,11 +28,11 @@ _NAME = re.compile(r"^save-(\d{6,})$")
 
 
 class CheckpointError(RuntimeError):
-    """Raised for a checkpoint that cannot be read or does not fit the model."""
+    """Raised if a checkpoint cannot be written or read in time, is damaged, or does not fit the objects of the program."""
 
 
 def new_directory(path: Path) -> str:
-    """Create the directory of the next save, with a new name: a worker may still be writing to that of a failed save."""
+    """Create the directory of the next save and return its name, which is new: a failed save may still be writing to its own."""
     path.mkdir(parents=True, exist_ok=True)
     numbers = [int(match[1]) for match in (_NAME.match(each.name) for each in path.iterdir()) if match]
     name = f"save-{max(numbers, default=0) + 1:06d}"
@@ -50,7 +50,7 @@ def keep(path: Path) -> None:
 
 
 def describe(file: Path) -> dict[str, Any]:
-    """The manifest's entry for one file."""
+    """Return the manifest's entry for a file: name, size in bytes, checksum."""
     return {"name": file.name, "bytes": file.stat().st_size, "crc32": _checksum(file)}
 
 
@@ -63,7 +63,7 @@ def _checksum(file: Path) -> int:
 
 
 def check(directory: Path, wanted: dict[str, Any]) -> None:
-    """Raise a CheckpointError if a file does not match its entry in the manifest."""
+    """Raise a CheckpointError unless a file matches `wanted`, its entry in the manifest."""
     file = directory / wanted["name"]
     if not file.exists():
         raise CheckpointError(f"{file} is missing, the manifest names it; do all workers share this file system?")
@@ -90,7 +90,7 @@ def _checksum_of_manifest(content: dict[str, Any]) -> int:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The content of the current manifest; CheckpointError if it cannot be read."""
+    """Return the content of the current manifest; CheckpointError if it cannot be read or is damaged."""
     file = path / MANIFEST
     if not file.exists():
         raise CheckpointError(f"{path} holds no checkpoint: there is no {MANIFEST}")
@@ -114,7 +114,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _upgraded(file: Path, content: dict[str, Any]) -> dict[str, Any]:
-    """Convert a manifest of format 1, which has one file per worker without the names of its parts."""
+    """Return a manifest of format 1, which has one file per worker without the names of its parts, as one of format 2."""
     _expect(file, content, "workers", dict)
     files = []
     for worker, each in content["workers"].items():
@@ -124,6 +124,7 @@ def _upgraded(file: Path, content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expect(file: Path, content: Any, key: str, kind: type) -> None:
+    """Raise a CheckpointError unless the manifest has this field, of this type."""
     if not isinstance(content, dict) or key not in content:
         raise CheckpointError(f"{file} is damaged: there is no {key!r} in it")
     if not isinstance(content[key], kind) or isinstance(content[key], bool):
@@ -131,8 +132,9 @@ def _expect(file: Path, content: Any, key: str, kind: type) -> None:
 
 
 def _check_manifest(file: Path, content: dict[str, Any]) -> None:
-    """Raise a CheckpointError unless all fields exist, have the right types, and contain no name outside of the checkpoint's
-    directory.
+    """Raise a CheckpointError unless all fields exist and have the right types.
+
+    No name in it may lead outside of the checkpoint's directory.
     """
     _expect(file, content, "directory", str)
     _expect(file, content, "files", list)
@@ -150,7 +152,7 @@ def _check_manifest(file: Path, content: dict[str, Any]) -> None:
 
 
 def current(path: Path) -> str | None:
-    """The directory that the manifest names; None without a readable manifest."""
+    """Return the name of the directory that the manifest names; None without a readable manifest."""
     try:
         return read_manifest(path)["directory"]
     except CheckpointError:

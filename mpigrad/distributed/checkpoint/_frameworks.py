@@ -25,17 +25,17 @@ def _torch() -> Any:
 
 
 def is_module(thing: Any) -> bool:
-    """Whether an object is a module of mpigrad or of torch."""
+    """Return whether an object is a module of mpigrad or of torch."""
     return isinstance(thing, Module) or is_torch_module(thing)
 
 
 def is_optimizer(thing: Any) -> bool:
-    """Whether an object is an optimizer of mpigrad or of torch."""
+    """Return whether an object is an optimizer of mpigrad or of torch."""
     return isinstance(thing, Optimizer) or _torch() is not None and isinstance(thing, _torch().optim.Optimizer)
 
 
 def state_of(thing: Any) -> tuple[Any, bool]:
-    """The state of an object, converted to mpigrad's tensors, and whether it contained tensors of torch."""
+    """Return the state of an object, with mpigrad's tensors, and whether it had tensors of torch."""
     state, found = thing.state_dict(), False
 
     def convert(value: Any) -> Any:
@@ -47,24 +47,27 @@ def state_of(thing: Any) -> tuple[Any, bool]:
 
 
 def load_into(thing: Any, state: Any, torch_tensors: bool) -> None:
-    """Load a state; with `torch_tensors`, its tensors are converted to torch's before."""
+    """Load a state into an object; with `torch_tensors`, its tensors are converted to torch's first."""
     thing.load_state_dict(_mapped(state, lambda value: isinstance(value, Tensor), _to_torch) if torch_tensors else state)
 
 
 def needs_torch(thing: Any) -> bool:
-    """Whether a module or optimizer is torch's."""
+    """Return whether an object is a module or optimizer of torch."""
     return not isinstance(thing, (Module, Optimizer)) and (is_module(thing) or is_optimizer(thing))
 
 
 def _to_torch(value: Tensor) -> Any:
     torch, array = _torch(), value.detach().cpu()._array
-    if value.dtype is bfloat16:
+    if value.dtype is bfloat16:  # torch does not know NumPy's bfloat16, but its bits are the same
         return torch.from_numpy(array.view("i2")).view(torch.bfloat16)
     return torch.from_numpy(array)
 
 
 def _mapped(value: Any, chosen: Callable[[Any], bool], convert: Callable[[Any], Any]) -> Any:
-    """A state with the values for which `chosen` is true converted; containers without such values are returned unchanged."""
+    """Return a state in which the values for which `chosen` is true are converted.
+
+    Containers without such values are returned unchanged.
+    """
     if chosen(value):
         return convert(value)
     if isinstance(value, dict):
@@ -83,8 +86,9 @@ def _mapped(value: Any, chosen: Callable[[Any], bool], convert: Callable[[Any], 
 
 
 def check(thing: Any, state: Any) -> None:
-    """Raise the errors that loading a state would raise, without changing anything. Objects other than modules and optimizers are
-    not checked.
+    """Raise the errors that loading a state would raise, without changing the object.
+
+    Only modules and optimizers are checked.
     """
     if isinstance(thing, Module):
         check_module(thing, state)

@@ -38,7 +38,7 @@ class Sharded:
 
 
 class Slice(NamedTuple):
-    """The position of a share's slice in the whole tensor."""
+    """The position of a slice in the whole tensor, along the dimension that is cut."""
 
     start: int
     length: int
@@ -46,7 +46,10 @@ class Slice(NamedTuple):
 
 
 class Share(NamedTuple):
-    """One share of a part: its number, its worker and, for a `Sharded`, how tensors are cut."""
+    """One share of a part: the name of the part, the number of the share, and an RRef to its object.
+
+    For a `Sharded`, also how its tensors are cut.
+    """
 
     part: str
     number: int
@@ -56,7 +59,7 @@ class Share(NamedTuple):
     slices: dict[str, Slice] | None = None  # by tensor
 
     def dim_of(self, key: str, ndim: int) -> int | None:
-        """The dimension along which a tensor of this part, with `ndim` dimensions, is cut; None if it is not cut."""
+        """Return the dimension along which the tensor called `key`, with `ndim` dimensions, is cut; None if it is not cut."""
         if self.dim is None:
             return None
         if isinstance(self.dim, int):
@@ -64,12 +67,12 @@ class Share(NamedTuple):
         return self.dim.get(key)
 
     def state(self) -> Any:
-        """Runs on the share's worker: the object (module, optimizer, ...) whose `state_dict` is saved."""
+        """Return the object (module, optimizer, ...) whose `state_dict` is saved. Runs on the share's worker."""
         value = self.rref.local_value()  # a `LocalOptimizer` for a `DistributedOptimizer`; its optimizer has the state
         return getattr(value, "optim", value) if not hasattr(value, "state_dict") else value
 
     def lengths(self) -> dict[str, int]:
-        """Runs on the share's worker: the length of each slice."""
+        """Return the length of each slice, by name of the tensor. Runs on the share's worker."""
         found = {}
         for key, value in self.state().state_dict().items():
             dim = self.dim_of(key, getattr(value, "ndim", 0))
@@ -79,7 +82,7 @@ class Share(NamedTuple):
 
 
 def _rref(value: Any, name: str) -> RRef:
-    """An RRef to a part that may be given as a remote module, an RRef, or a local object."""
+    """Return an RRef to a part, given as a remote module, an RRef or a local object; TypeError for anything else."""
     if isinstance(value, RRef):
         return value
     if hasattr(value, "get_module_rref"):
@@ -98,7 +101,7 @@ def _rrefs(value: Any, name: str) -> list[RRef]:
 
 
 def by_worker(parts: Mapping[str, Any]) -> dict[str, list[Share]]:
-    """The shares of all parts, by worker."""
+    """Return the shares of all parts, by the name of the worker that has them."""
     found: dict[str, list[Share]] = {}
     for name, value in parts.items():
         rrefs, dim = _rrefs(value, name), value.dim if isinstance(value, Sharded) else None
@@ -108,12 +111,12 @@ def by_worker(parts: Mapping[str, Any]) -> dict[str, list[Share]]:
 
 
 def lengths(shares: list[Share]) -> list[dict[str, int]]:
-    """Runs on each worker: the lengths of the slices of its shares."""
+    """Return the lengths of the slices of each of this worker's shares. Runs on each worker."""
     return [each.lengths() for each in shares]
 
 
 def with_slices(shares: dict[str, list[Share]], timeout: float) -> dict[str, list[Share]]:
-    """Add to each share of a `Sharded` the positions of its slices, after asking all workers for their lengths."""
+    """Return the shares with the positions of their slices, if they are cut; asks all workers for the lengths."""
     cut = {worker: [each for each in own if each.dim is not None] for worker, own in shares.items()}
     asked = {worker: rpc.rpc_async(worker, lengths, args=(own,), timeout=timeout) for worker, own in cut.items() if own}
     measured = {

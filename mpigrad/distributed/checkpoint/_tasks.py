@@ -13,13 +13,17 @@ TIMEOUT = 600.0  # seconds: a slow file system may take minutes for a large shar
 
 
 class Task:
-    """A pending call to one worker for a checkpoint; `doing` says in errors what the worker does."""
+    """A call to one worker for a checkpoint, started at once.
+
+    `doing` is what the worker does, for the error of a timeout (in seconds, 0 for none).
+    """
 
     def __init__(self, worker: str, doing: str, function: Any, args: tuple[Any, ...], timeout: float) -> None:
         self.worker, self.doing, self.timeout = worker, doing, timeout
         self.future = rpc.rpc_async(worker, function, args=args, timeout=timeout)
 
     def wait(self) -> Any:
+        """Return the result of the call; CheckpointError after the timeout."""
         try:
             return self.future.wait()
         except RpcTimeoutError as error:
@@ -30,9 +34,10 @@ class Task:
 
 
 def needed(files: list[dict[str, Any]], shares: list[Share]) -> list[dict[str, Any]]:
-    """The files (entries of the manifest) that have parts of `shares`.
+    """Return the files (entries of the manifest) that are needed to load these shares.
 
-    All files, if a part is not saved under its name, as its tensors may then be in any other part.
+    Those that have parts of them; all files if a part is not saved under its name, as its tensors may then be in any
+    other part.
     """
     wanted = {each.part for each in shares}
     saved = {part for each in files for part in each["parts"] or ()}

@@ -15,7 +15,10 @@ Box = tuple[tuple[int, int], ...]  # (start, stop) of each dimension
 
 
 def as_group(given: Any) -> ProcessGroup:
-    """The process group of an argument: of a grid, a group, or None (the default group)."""
+    """Return the process group for an argument `group`: that of a grid, a group, or None (the default group).
+
+    ValueError if this rank is not in it.
+    """
     found = given.group if isinstance(given, ProcessGrid) else resolve(given)
     if found is None:
         raise ValueError("this rank is not a member of the group")
@@ -51,7 +54,7 @@ class ProcessGrid:
         self.shape: tuple[int, ...] = _completed(wanted, of.size())
         self.periodic: tuple[bool, ...] = tuple(map(bool, rings))
         with mpi_turn():
-            comm = of.comm.Create_cart(self.shape, self.periodic, reorder=False)
+            comm = of.comm.Create_cart(self.shape, self.periodic, reorder=False)  # `_coords_of` relies on the order
         self.group: ProcessGroup = register(comm, of.ranks, of.timeout, "grid")
         self.coords: tuple[int, ...] = self._coords_of(self.rank())
 
@@ -61,11 +64,11 @@ class ProcessGrid:
         return len(self.shape)
 
     def rank(self) -> int:
-        """This process's rank in the grid."""
+        """Return the rank of this process in the grid."""
         return self.group.rank()
 
     def size(self) -> int:
-        """The number of ranks in the grid."""
+        """Return the number of ranks in the grid."""
         return self.group.size()
 
     def _coords_of(self, rank: int) -> tuple[int, ...]:
@@ -76,7 +79,7 @@ class ProcessGrid:
         return tuple(reversed(found))
 
     def rank_of(self, coords: Sequence[int]) -> int | None:
-        """The rank at some coordinates; periodic dimensions wrap around. None beyond an end of the grid."""
+        """Return the rank at some coordinates; periodic dimensions wrap around. None beyond an end of the grid."""
         rank = 0
         for at, length, ring in zip(coords, self.shape, self.periodic, strict=True):
             if not ring and not 0 <= at < length:
@@ -85,14 +88,17 @@ class ProcessGrid:
         return rank
 
     def neighbor(self, steps: Sequence[int]) -> int | None:
-        """The rank at a distance of `steps` (one number for each dimension); None beyond an end of the grid."""
+        """Return the rank at a distance of `steps` from this one, a number for each dimension.
+
+        None beyond an end of the grid; periodic dimensions wrap around.
+        """
         return self.rank_of([at + step for at, step in zip(self.coords, steps, strict=True)])
 
     def layout(self, shape: Sequence[int], sizes: Sequence[Sequence[int] | None] | None = None) -> Layout:
-        """A layout that cuts a global array of this shape into one block per rank.
+        """Return a `Layout` that cuts a global array of this shape into one block per rank.
 
-        Blocks are as equal as possible, with the longer ones first; or `sizes` gives the lengths of the blocks along each
-        dimension.
+        Blocks are as equal as possible, with the longer ones first; or `sizes` has, for each dimension, the list of the lengths
+        of the blocks (None: equal ones). ValueError if they do not fit the shape.
 
         >>> import mpigrad.distributed as dist
         >>> from mpigrad.distributed.domain import ProcessGrid
@@ -114,7 +120,7 @@ class ProcessGrid:
 
 
 def _completed(shape: list[int], size: int) -> tuple[int, ...]:
-    """The shape of the grid, with zeros replaced so that the product is `size`."""
+    """Return the shape of the grid with zeros replaced so that the product is `size`; ValueError if that is impossible."""
     if min(shape) < 0 or 0 not in shape and prod(shape) != size or size % (prod(filter(None, shape)) or 1):
         raise ValueError(
             f"a grid of shape {tuple(shape)} does not fit {size} ranks; give lengths whose product is {size}, or 0 for those "
@@ -124,7 +130,7 @@ def _completed(shape: list[int], size: int) -> tuple[int, ...]:
 
 
 def _cuts(length: int, parts: int, sizes: Sequence[int] | None) -> list[int]:
-    """The index at which each block of one dimension begins, and the end of the last one."""
+    """Return the index at which each block of one dimension begins, and the end of the last one; `sizes` as in `layout`."""
     if sizes is None:
         least, more = divmod(length, parts)
         sizes = [least + (at < more) for at in range(parts)]
@@ -134,10 +140,15 @@ def _cuts(length: int, parts: int, sizes: Sequence[int] | None) -> list[int]:
 
 
 class Layout:
-    """The assignment of a global array to ranks: the box of it that each rank owns. Made by `ProcessGrid.layout`, `on_rank`,
-    `everywhere`.
+    """The assignment of a global array to ranks: the box of it that each rank owns.
 
-    An array may have more dimensions in front of those of the layout; each rank has all of these.
+    Users get layouts from `ProcessGrid.layout`, `Layout.on_rank` and `Layout.everywhere`. An array may have more
+    dimensions in front of those of the layout; each rank has all of these.
+
+    Args:
+        shape: of the global array.
+        boxes: for each rank of the group, the pairs (start, stop) of all dimensions.
+        group: a grid or a process group; by default all ranks.
     """
 
     def __init__(self, shape: Iterable[int], boxes: Sequence[Box], group: Any = None) -> None:
@@ -149,13 +160,13 @@ class Layout:
 
     @classmethod
     def on_rank(cls, shape: Sequence[int], rank: int = 0, group: Any = None) -> Layout:
-        """The layout in which one rank of the group owns the whole array."""
+        """Return the layout in which one rank of the group owns the whole array; arguments as in the class."""
         size = as_group(group).size()
         return cls(shape, [tuple((0, n if r == rank else 0) for n in shape) for r in range(size)], group)
 
     @classmethod
     def everywhere(cls, shape: Sequence[int], group: Any = None) -> Layout:
-        """The layout in which every rank owns the whole array."""
+        """Return the layout in which every rank owns the whole array; arguments as in the class."""
         return cls(shape, [tuple((0, n) for n in shape)] * as_group(group).size(), group)
 
     @property
@@ -169,7 +180,7 @@ class Layout:
         return (..., *(slice(start, stop) for start, stop in self.boxes[self.group.rank()]))
 
     def is_partition(self) -> bool:
-        """Whether each element has exactly one owner."""
+        """Return whether each element has exactly one owner."""
         owned = sum(prod(stop - start for start, stop in box) for box in self.boxes)
         apart = all(not overlap(a, b) for at, a in enumerate(self.boxes) for b in self.boxes[:at])
         return owned == prod(self.shape) and apart
@@ -179,6 +190,6 @@ class Layout:
 
 
 def overlap(a: Box, b: Box) -> Box | None:
-    """The common part of two boxes; None if there is none."""
+    """Return the common part of two boxes; None if there is none."""
     found = tuple((max(p[0], q[0]), min(p[1], q[1])) for p, q in zip(a, b))
     return found if all(start < stop for start, stop in found) else None

@@ -1,9 +1,9 @@
-"""`halo_exchange`: a block surrounded by elements of its neighbours, and its adjoint.
+"""`halo_exchange`: a block surrounded by elements of its neighbours (the halo), and its gradient.
 
-The exchange is two nodes of the graph. `_Start` copies the block into the middle of the result and starts the messages, `_Wait`
-waits for them and fills the halo. Their adjoints are `_WaitAdjoint` and `_StartAdjoint`: the gradient of the halo travels to the
-ranks that own its elements, which add it to their own. So work between start and wait overlaps with messages in both passes, and
-derivatives of any order are exchanges again.
+The exchange is two nodes of the graph. `_Start` copies the block into the middle of the result and starts the messages,
+`_Wait` waits for them and fills the halo. Their adjoints are `_WaitAdjoint` and `_StartAdjoint`: the gradient of the halo
+travels to the ranks that own its elements, which add it to their own. So work between start and wait overlaps with
+messages in both passes, and derivatives of any order are exchanges again.
 """
 
 from __future__ import annotations
@@ -26,28 +26,32 @@ Index = tuple[Any, ...]
 
 
 class _Side:
-    """One dimension of a halo: the axis of the tensor, the widths before and after, and the boundary at the ends of the grid."""
+    """One dimension of a halo: the axis of the tensor, the widths before and after, and the boundary at the ends of the grid.
+
+    `first` and `last` say whether the block is at an end of the grid. In the methods, `n` is the length of the block, and
+    `step` is -1 (before), 1 (after) or 0 (the block itself).
+    """
 
     def __init__(self, axis: int, widths: tuple[int, int], mode: str, first: bool, last: bool) -> None:
         self.axis, (self.before, self.after), self.mode = axis, widths, mode
         self.first, self.last = first, last  # whether the block is at an end of the grid
 
     def steps(self) -> tuple[int, ...]:
-        """The directions in which this dimension has a halo (-1, 1), and 0."""
+        """Return the steps for which this dimension has a halo, and 0."""
         return (0, *((-1,) if self.before else ()), *((1,) if self.after else ()))
 
     def inside(self, n: int) -> slice:
-        """The slice of the result in which the block lies; `n` is the length of the block, here and below."""
+        """Return the slice of the result in which the block lies."""
         return slice(self.before, self.before + n)
 
     def halo(self, step: int, n: int) -> slice:
-        """The slice of the result that is the halo on one side; for step 0, the slice that is the block itself."""
+        """Return the slice of the result that is the halo on one side; for step 0, the slice that is the block itself."""
         if step == 0:
             return self.inside(n)
         return slice(0, self.before) if step < 0 else slice(self.before + n, self.before + n + self.after)
 
     def given(self, step: int, n: int) -> slice:
-        """The slice of the block that is the halo of the neighbour on the opposite side; for step 0, the whole block."""
+        """Return the slice of the block that is the halo of the neighbour on the opposite side; for step 0, the whole block."""
         if step == 0:
             return slice(0, n)
         return slice(n - self.before, n) if step < 0 else slice(0, self.after)
@@ -73,11 +77,14 @@ class _Halo:
 
     # -- places ------------------------------------------------------------------------------------------------------
     def lengths(self, shape: tuple[int, ...], padded: bool) -> list[int]:
-        """The lengths of the block along the dimensions of the halo, from the shape of the block or of the result."""
+        """Return the lengths of the block along the dimensions of the halo.
+
+        `shape` is that of the block or, if `padded`, of the result.
+        """
         return [shape[side.axis] - (side.before + side.after if padded else 0) for side in self.sides]
 
     def index(self, slices: Sequence[slice]) -> Index:
-        """An index of arrays that selects slices along the halo's dimensions."""
+        """Return an index of arrays that selects these slices along the halo's dimensions."""
         # Axes are negative, so the index is made from the back: `...` stands for the dimensions in front.
         found: list[Any] = [slice(None)] * -min(side.axis for side in self.sides)
         for side, each in zip(self.sides, slices):
@@ -95,7 +102,7 @@ class _Halo:
 
     # -- the operator ------------------------------------------------------------------------------------------------
     def start(self, x: Any) -> tuple[Any, Messages]:
-        """The result with its halo still unfilled, and the messages that will fill it."""
+        """Return the result with its halo not filled yet, and the messages that will fill it."""
         lengths = self.lengths(x.shape, padded=False)
         shape = list(x.shape)
         for side, n in zip(self.sides, lengths):
@@ -108,7 +115,7 @@ class _Halo:
         return made, Messages("halo_exchange", self.grid.group, sends, receives, x)
 
     def finish(self, made: Any, arrived: list[tuple[Any, Any]], value: Any) -> None:
-        """Fill the halo of the result."""
+        """Fill the halo of the result `made`: with the blocks that have arrived, and at the ends of the grid."""
         lengths = self.lengths(made.shape, padded=True)
         with guard(made):
             for at, block in arrived:
@@ -121,7 +128,7 @@ class _Halo:
                     made[to] = value if of is None else made[of]
 
     def _ends(self, side: _Side, length: int) -> list[tuple[Index, Index | None]]:
-        """The halos beyond the ends of the grid, each with the elements that it repeats (None for a constant)."""
+        """Return the halos beyond the ends of the grid, each with the elements that it repeats (None for a constant)."""
         axis, a, b = side.axis, side.before, side.after
         found, end = [], length - b  # of the inside
         until = end - b - 2  # -1 would count from the end
@@ -136,8 +143,9 @@ class _Halo:
 
     # -- its transpose -----------------------------------------------------------------------------------------------
     def start_adjoint(self, g: Any) -> tuple[Any, Messages]:
-        """The gradient of the result, with the gradients of padded elements added to their originals, and the messages with the
-        gradients of halos.
+        """Return the gradient of the result, and the messages that take the gradients of halos to their owners.
+
+        The gradients of elements that repeat others are already added to those of the originals.
         """
         lengths = self.lengths(g.shape, padded=True)
         with guard(g):
@@ -148,7 +156,7 @@ class _Halo:
         return g, Messages("halo_exchange (adjoint)", self.grid.group, sends, receives, g)
 
     def finish_adjoint(self, g: Any, arrived: list[tuple[Any, Any]]) -> Any:
-        """The gradient of the block, once the messages have arrived."""
+        """Return the gradient of the block: with the gradients that have arrived."""
         with guard(g):
             made = g[self.inside(self.lengths(g.shape, padded=True))].copy()
             for at, block in arrived:
@@ -156,7 +164,10 @@ class _Halo:
         return made
 
     def _folded(self, g: Any) -> Any:
-        """Add the gradients of elements that repeat others, beyond the ends of the grid, to the gradients of the originals."""
+        """Return the gradient in which elements beyond the ends of the grid, which repeat others, are 0.
+
+        Their gradients are added to those of the originals.
+        """
         pairs = [pair for side in reversed(self.pads) for pair in reversed(self._ends(side, g.shape[side.axis]))]
         if all(of is None for _, of in pairs):
             return g  # no block that is sent or kept contains constants
@@ -183,7 +194,7 @@ def _from(rank: int, way: tuple[int, ...], array: Any, at: Index) -> Incoming:
 
 
 def _number(way: tuple[int, ...]) -> int:
-    """A number for each direction, which distinguishes its messages."""
+    """Return a number for a direction, which distinguishes its messages from those of other directions."""
     number = 0
     for step in way:
         number = 3 * number + step + 1
@@ -192,20 +203,22 @@ def _number(way: tuple[int, ...]) -> int:
 
 # -- nodes of the graph ------------------------------------------------------------------------------------------------
 class _Crossing:
-    """What the two nodes of one exchange share: the messages, and the `_Crossing` of the adjoint exchange in a backward pass."""
+    """What the two nodes of one exchange share: its messages, and the `_Crossing` of the exchange in the backward pass."""
 
     __slots__ = ("adjoint", "messages")
     messages: Messages
     adjoint: _Crossing
 
     def arrived(self) -> list[tuple[Any, Any]]:
-        """Wait for the messages and drop them, since the nodes, and so this object, live until the backward pass."""
+        """Wait for the messages and return the blocks. Drops the messages, as this object lives until the backward pass."""
         found = self.messages.wait()
         del self.messages
         return found
 
 
 class _Start(Function):
+    """Starts an exchange."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, halo: _Halo, crossing: _Crossing) -> Tensor:
         ctx.halo, ctx.crossing = halo, crossing
@@ -218,6 +231,8 @@ class _Start(Function):
 
 
 class _Wait(Function):
+    """Waits for an exchange; its backward starts that of the gradients."""
+
     @staticmethod
     def forward(ctx: Any, made: Tensor, halo: _Halo, crossing: _Crossing, value: Any) -> Tensor:
         ctx.halo, ctx.crossing = halo, crossing
@@ -231,6 +246,8 @@ class _Wait(Function):
 
 
 class _StartAdjoint(Function):
+    """Starts the exchange of gradients."""
+
     @staticmethod
     def forward(ctx: Any, g: Tensor, halo: _Halo, crossing: _Crossing) -> Tensor:
         ctx.halo, ctx.crossing = halo, crossing
@@ -243,6 +260,8 @@ class _StartAdjoint(Function):
 
 
 class _WaitAdjoint(Function):
+    """Waits for the exchange of gradients."""
+
     @staticmethod
     def forward(ctx: Any, g: Tensor, halo: _Halo, crossing: _Crossing) -> Tensor:
         ctx.halo, ctx.crossing = halo, crossing
@@ -256,14 +275,14 @@ class _WaitAdjoint(Function):
 
 # -- what users call ---------------------------------------------------------------------------------------------------
 class HaloExchange:
-    """A started exchange, from `halo_exchange(..., async_op=True)`."""
+    """A started exchange, returned by `halo_exchange(..., async_op=True)`; call its `wait` once."""
 
     def __init__(self, x: Tensor, halo: _Halo, value: Any) -> None:
         self._halo, self._value, self._crossing = halo, value, _Crossing()
         self._made: Tensor | None = _Start.apply(x, halo, self._crossing)
 
     def wait(self) -> Tensor:
-        """Wait for the neighbours' elements; returns the block with its halo."""
+        """Wait for the neighbours' elements and return the block with its halo; RuntimeError if it was called before."""
         if self._made is None:
             raise RuntimeError("wait() was called before: keep its result")
         made, self._made = self._made, None
@@ -281,7 +300,7 @@ def halo_exchange(
     corners: bool = True,
     async_op: bool = False,
 ) -> Any:
-    """The block `x` of this rank, surrounded by `width` elements of the neighbouring blocks.
+    """Return the block `x` of this rank, surrounded by `width` elements of the neighbouring blocks.
 
     All ranks of the grid must call this, and their backward passes run the adjoint exchange, in the same order.
 
@@ -315,7 +334,7 @@ def halo_exchange(
 
 
 def _halo_of(x: Any, width: Any, grid: Any, dims: Any, boundary: Any, corners: bool) -> _Halo:
-    """Check the arguments of `halo_exchange`, and create the operator."""
+    """Check the arguments of `halo_exchange`, and return its operator; TypeError or ValueError if they do not fit."""
     check_tensor(x)
     if not isinstance(grid, ProcessGrid):
         raise TypeError(f"halo_exchange needs a ProcessGrid, got {type(grid).__name__}")

@@ -1,4 +1,4 @@
-"""L-BFGS for parameters whose blocks are on different ranks."""
+"""L-BFGS (a quasi-Newton method) for parameters whose blocks are on different ranks."""
 
 from __future__ import annotations
 

@@ -44,9 +44,10 @@ class Incoming(NamedTuple):
 
 
 class Messages:
-    """The messages of a started exchange, called `name` in errors. `like` is an array with the dtype and device of all blocks.
+    """The messages of one exchange, started at once; `wait` returns the blocks.
 
-    Blocks that this rank sends to itself, as on a ring of one rank, are passed on without a message.
+    `name` is that of the exchange, for errors; `like` is an array with the dtype and device of all blocks. Blocks that
+    this rank sends to itself, as on a ring of one rank, are passed on without a message.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class Messages:
 
 
 def _on_device(buffer: Any, like: Any) -> Any:
-    """A received buffer on the device of `like`."""
+    """Return a received buffer on the device of `like`."""
     if type(buffer) is not np.ndarray or type(like) is np.ndarray:
         return buffer
     with guard(like):
@@ -118,6 +119,7 @@ class _Together:
         self._statuses = [_mpi.mpi().Status() for _ in requests]
 
     def Test(self, status: Any) -> bool:
+        """Return whether all messages are complete; RuntimeError if one has another size than expected."""
         MPI = _mpi.mpi()
         try:
             if self._watched:

@@ -13,7 +13,7 @@ from ._grid import as_group
 
 
 def sum(x: Tensor, group: Any = None) -> Tensor:
-    """The sum of all elements of all blocks; `group` is a `ProcessGrid` or a process group.
+    """Return the sum of all elements of all blocks, on every rank; `group` is a grid or a process group (default: all ranks).
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed import domain
@@ -26,7 +26,9 @@ def sum(x: Tensor, group: Any = None) -> Tensor:
 
 
 def vdot(x: Tensor, y: Tensor, group: Any = None) -> Tensor:
-    """The scalar product of two arrays in the same layout, with the complex conjugate of the first.
+    """Return the scalar product of two arrays in the same layout, on every rank; `group` as for `sum`.
+
+    `x` and `y` are this rank's blocks; of complex numbers the conjugate of `x` is taken.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed import domain
@@ -39,7 +41,7 @@ def vdot(x: Tensor, y: Tensor, group: Any = None) -> Tensor:
 
 
 def norm(x: Tensor, p: float = 2.0, group: Any = None) -> Tensor:
-    """The p-norm of all elements of all blocks, for 0 < p <= inf.
+    """Return the p-norm of all elements of all blocks, on every rank, for 0 < p <= inf; `group` as for `sum`.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed import domain
@@ -60,7 +62,7 @@ def norm(x: Tensor, p: float = 2.0, group: Any = None) -> Tensor:
 
 
 def _largest(sizes: Tensor, group: ProcessGroup) -> Tensor:
-    """The largest element; elements that are equal to it share its gradient."""
+    """Return the largest element of all ranks; elements that are equal to it share its gradient."""
     largest = sizes.detach().max() if sizes.numel() else sizes.detach().sum()
     largest = all_reduce(largest, ReduceOp.MAX, group)
     chosen = (sizes.detach() == largest).to(sizes.dtype)

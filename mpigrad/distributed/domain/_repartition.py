@@ -1,4 +1,4 @@
-"""`repartition`: moves a global array from one layout to another. Its adjoint moves gradients back.
+"""`repartition`: moves a global array from one layout to another; its backward moves gradients back.
 
 If several ranks own an element in the new layout, their gradients are added.
 """
@@ -17,13 +17,14 @@ from ._messages import Incoming, Messages, Outgoing
 
 
 def _inside(part: Box, box: Box) -> tuple[Any, ...]:
-    """The index of a part of the global array in the block of its owner."""
+    """Return the index of a part of the global array in the block `box` of its owner."""
     return (..., *(slice(start - origin, stop - origin) for (start, stop), (origin, _) in zip(part, box)))
 
 
 def _move(x: Any, source: Layout, target: Layout) -> Any:
-    """Compute the blocks of the layout `target` from those of `source`; if an element has several owners in `source`, they are
-    added.
+    """Return this rank's block in the layout `target`, given its block `x` in `source`.
+
+    If an element has several owners in `source`, their values are added.
     """
     rank, size = source.group.rank(), source.group.size()
     ours, theirs = source.boxes[rank], target.boxes[rank]
@@ -45,6 +46,8 @@ def _move(x: Any, source: Layout, target: Layout) -> Any:
 
 
 class _Repartition(Function):
+    """`repartition`, with its gradient."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, source: Layout, target: Layout) -> Tensor:
         ctx.ends = source, target
@@ -59,8 +62,9 @@ class _Repartition(Function):
 def repartition(x: Tensor, source: Layout, target: Layout) -> Tensor:
     """Return this rank's block in the layout `target`, given its block `x` in the layout `source` of the same global array.
 
-    Both layouts have the same ranks; each element has one owner in `source`, and any number in `target`: a grid's layout,
-    `Layout.on_rank` to gather, `Layout.everywhere` to give all of it to all ranks.
+    Both layouts have the same ranks; each element has one owner in `source`, and any number of owners in `target`. `target` is,
+    for example, the layout of another grid, `Layout.on_rank` to gather the array on one rank, or `Layout.everywhere` to copy it
+    to all ranks. ValueError if `x` and the layouts do not fit together.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed.domain import Layout, ProcessGrid, repartition

@@ -1,4 +1,4 @@
-"""`RemoteModule`: modules on other workers. `functional`: collectives with gradients."""
+"""`RemoteModule`, a module on another worker; and `functional`, collectives and messages with gradients."""
 
 from __future__ import annotations
 

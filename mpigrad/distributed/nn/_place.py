@@ -10,7 +10,9 @@ _KINDS = re.compile(r"(cpu|cuda)(:\d+)?$")
 
 
 def parse(remote_device: str) -> tuple[str | int, str]:
-    """The worker and the device of "worker1/cuda:0", "worker1", "rank:1/cpu".
+    """Return the worker (name or rank) and the device of a place such as "worker1/cuda:0", "worker1" or "rank:1/cpu".
+
+    TypeError or ValueError if it cannot be parsed. Without a device, "cpu".
 
     >>> parse("worker1/cpu"), parse("rank:2")
     (('worker1', 'cpu'), (2, 'cpu'))

@@ -1,4 +1,4 @@
-"""The methods that a remote module does not support, as in PyTorch, because the module is on another worker."""
+"""The methods of modules that a remote module does not support, because the module is on another worker (as in PyTorch)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REFUSED = (
 
 
 def refusal(name: str) -> Callable[..., NoReturn]:
-    """Create a method that raises PyTorch's error for an unsupported method."""
+    """Return a method called `name` that raises PyTorch's ValueError for an unsupported method."""
     said = f"Method ``{name}`` not supported for RemoteModule"
     if name == "parameters":
         said += ". Please use ``remote_parameters`` instead."

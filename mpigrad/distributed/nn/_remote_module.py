@@ -31,6 +31,7 @@ _IGNORED = (
 
 
 def _make(module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict[str, Any], place: str) -> Module:
+    """Create a module on the device `place`; ValueError if `module_cls` makes something else. Runs on the module's worker."""
     made = module_cls(*args, **kwargs)
     if not isinstance(made, Module) and not is_torch_module(made):
         raise ValueError(
@@ -43,7 +44,7 @@ def _make(module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict
 def _make_scripted(
     module_cls: Callable[..., Module], args: tuple[Any, ...], kwargs: dict[str, Any], place: str, interface: Any
 ) -> RRef:
-    """Runs on the module's worker: create a module that scripted code can call."""
+    """Create a scripted module with this interface, which scripted code can call. Runs on the module's worker."""
     scriptable(interface)
     return RRef(script(_make(module_cls, args, kwargs, place)), interface)
 
@@ -53,7 +54,10 @@ def _prepare(interface: Any) -> None:
 
 
 def _forward(module: RRef, place: str, mapped: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Runs on the module's worker: move inputs to the module's device, and results to the CPU unless a device map applies."""
+    """Call the module, with its inputs moved to the device `place`. Runs on the module's worker.
+
+    Results are moved to the CPU, unless a device map applies (`mapped`), which says where they arrive.
+    """
     if place == "cpu":
         return module.local_value()(*args, **kwargs)
     moved = _moved((args, kwargs), place)
@@ -62,6 +66,7 @@ def _forward(module: RRef, place: str, mapped: bool, args: tuple[Any, ...], kwar
 
 
 def _moved(value: Any, place: str) -> Any:
+    """Return a value whose tensors, also those in lists, tuples and dicts, are on the device `place`."""
     if isinstance(value, Tensor) or of_torch(value):
         return value.to(place)
     if isinstance(value, (list, tuple)):
@@ -81,7 +86,7 @@ def _call(module: RRef, name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def _quietly(module: RRef, name: str, *args: Any) -> None:
-    """`_call` for methods that return the module itself, which must not be sent back."""
+    """Call a method that returns the module itself, which must not be sent back. Runs on the module's worker."""
     getattr(module.local_value(), name)(*args)
 
 
@@ -91,8 +96,11 @@ _REMOTE_MODULE_ATTRIBUTES_IGNORE_FOR_PICKLING = (*_STATE, "forward_async", "forw
 
 
 class _Forward:
-    """`forward` or `forward_async` of one remote module: a call by `send`. It does not refer to the RemoteModule: in such a
-    reference cycle, the remote module would stay alive until Python's garbage collector runs."""
+    """`forward` or `forward_async` of one remote module: an object that makes the call with `send`, a function of RPC.
+
+    It does not refer to the RemoteModule: with such a reference cycle the remote module would stay alive until Python's
+    garbage collector runs.
+    """
 
     def __init__(self, name: str, send: Callable[..., Any], module_rref: RRef, device: str, mapped: bool) -> None:
         self.__name__, self._send, self._given = name, send, (module_rref, device, mapped)
@@ -102,10 +110,10 @@ class _Forward:
 
 
 class _RemoteModule(Module):
-    """A module created by `module_cls(*args, **kwargs)` on the worker of `remote_device`, and called like a local one.
+    """The base class of `RemoteModule`, with one more argument.
 
-    If `_module_interface_cls` is given, a class decorated with `jit.interface`, the module on the other worker is scripted, and
-    scripted code on this worker can call `forward` and `forward_async` of the remote module.
+    If `_module_interface_cls` is given, a class decorated with `jit.interface`, the module on the other worker is
+    scripted, and scripted code on this worker can call `forward` and `forward_async` of the remote module.
     """
 
     on: str | int
@@ -130,15 +138,16 @@ class _RemoteModule(Module):
             self._ask(_exists)  # raises if the module could not be created
 
     def _hold(self, on: str | int, device: str, module_rref: RRef, interface: Any) -> None:
-        """Make this object refer to an existing module, given by an RRef."""
+        """Make this object refer to an existing module, given by an RRef; `on` and `device` say where it is."""
         mapped = bool(rpc._get_current_rpc_agent()._get_device_map(module_rref.owner()))
         self._take(on, device, mapped, interface is not None, (), module_rref)
-        if interface is not None:
+        if interface is not None:  # a subclass with the generated methods, which scripted code can call
             self.__class__ = type(type(self).__name__, (type(self),), {**scriptable(interface), "__module__": __name__})
 
     def _take(self, *attributes: Any) -> None:
         """Set the attributes that are sent when this object is pickled for RPC, and the two methods that depend on them."""
         self.__dict__.update(zip(_REMOTE_MODULE_PICKLED_ATTRIBUTES, attributes))
+        # unless a subclass of the user overrides `forward`
         if not self.is_scriptable and type(self).forward in (_RemoteModule.forward, RemoteModule.forward):
             given = self.module_rref, self.device, self.is_device_map_set
             self.__dict__["forward_async"] = _Forward("forward_async", rpc.rpc_async, *given)
@@ -153,8 +162,10 @@ class _RemoteModule(Module):
 
     @staticmethod
     def init_from_module_rref(remote_device: str, module_rref: RRef, _module_interface_cls: Any = None) -> RemoteModule:
-        """A RemoteModule for an existing module, given by an RRef; calls go to the RRef's owner. `remote_device` only sets `on`
-        and `device`.
+        """Return a RemoteModule for a module that exists on another worker, given by an RRef.
+
+        Calls go to the RRef's owner; `remote_device` (see `RemoteModule`) only sets the attributes `on` and `device`.
+        `_module_interface_cls` is the interface of a scripted module.
         """
         on, device = parse(remote_device)
         made = RemoteModule.__new__(RemoteModule)
@@ -164,22 +175,25 @@ class _RemoteModule(Module):
         return made
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the module and wait for the result."""
+        """Call the module, wait, and return the result. An exception of the module is raised here."""
         return rpc.rpc_sync(self.module_rref.owner(), _forward, args=self._call_of(args, kwargs))
 
     def forward_async(self, *args: Any, **kwargs: Any) -> Future:
-        """Call the module without waiting; returns a Future of the result."""
+        """Call the module and return a `Future` of the result at once."""
         return rpc.rpc_async(self.module_rref.owner(), _forward, args=self._call_of(args, kwargs))
 
     def _call_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         return self.module_rref, self.device, self.is_device_map_set, args, kwargs
 
     def remote_parameters(self, recurse: bool = True) -> list[RRef]:
-        """RRefs of the module's parameters, for a DistributedOptimizer."""
+        """Return the list of RRefs to the module's parameters, for a `DistributedOptimizer`.
+
+        With `recurse=False` only those of the module itself, without its children.
+        """
         return self._ask(_parameters, recurse)
 
     def get_module_rref(self) -> RRef:
-        """The RRef of the module itself."""
+        """Return the RRef to the module itself."""
         return self.module_rref
 
     def _ask(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -189,15 +203,19 @@ class _RemoteModule(Module):
         return f"RemoteModule(on={self.on!r}, device={self.device!r})"
 
     def named_modules(self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True) -> Any:
-        """Not supported by itself; inside a local module, the remote module counts as one module."""
+        """Raise a ValueError when a user calls it, as the module is on another worker.
+
+        A local module that contains this one calls it with `memo`; the remote module then counts as one module.
+        """
         if memo is None:
             refusal("named_modules")(self)
         return super().named_modules(memo, prefix, remove_duplicate)
 
     # -- pickling ----------------------------------------------------------------------------------------------------
     def _reduce_in_rpc(self) -> Any:
-        """How RPC pickles a RemoteModule: the receiver creates a new RemoteModule for the same module; other attributes are not
-        sent.
+        """Pickle this object for a message: the receiver makes a RemoteModule for the same module.
+
+        Attributes that a user has added are not sent.
         """
         if self.is_scriptable:
             raise RuntimeError(_NEVER)
@@ -212,17 +230,20 @@ class _RemoteModule(Module):
 
     # -- methods that PyTorch's RemoteModule does not support ---------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:
-        """Set the training mode of the module."""
+        """Set the training mode of the module on its worker, and return this object."""
         self._ask(_quietly, "train", mode)
         self.training = mode
         return self
 
     def eval(self) -> Self:
-        """Set the module to evaluation mode."""
+        """Set the module to evaluation mode, and return this object."""
         return self.train(False)
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
-        """The state of the module, copied to this worker; an addition to PyTorch."""
+        """Return the state of the module, copied to this worker; not in PyTorch.
+
+        `destination` is a dict to fill, `prefix` is put before each name. ValueError if `keep_vars` is True.
+        """
         if keep_vars:
             raise ValueError("RemoteModule.state_dict gives copies of what is on another worker: keep_vars must be False")
         state = self._ask(_call, "state_dict")
@@ -233,13 +254,16 @@ class _RemoteModule(Module):
         return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Load a state into the module; an addition to PyTorch."""
+        """Load a state into the module, on its worker; not in PyTorch.
+
+        Arguments and result are those of `Module.load_state_dict`.
+        """
         return self._ask(_call, "load_state_dict", OrderedDict(state_dict), strict, assign)
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing: Any, unexpected: Any, errors: Any
     ) -> None:
-        """Inside a local module: load the entries of this module, and report missing ones as other modules do."""
+        """Load the entries of this module from the state of a local module that contains it, and report missing ones."""
         mine = OrderedDict((name[len(prefix) :], value) for name, value in state_dict.items() if name.startswith(prefix))
         try:
             if local_metadata.get(ONLY_CHECK):
@@ -260,8 +284,13 @@ for _name in REFUSED:
 class RemoteModule(_RemoteModule):
     """A module created by `module_cls(*args, **kwargs)` on another worker, and called like a local one.
 
-    `remote_device` names the worker and, after a slash, the device: "worker1", "worker1/cuda:0", "rank:2"; without a device the
-    module is on the CPU. Inputs are moved to its device. Calls in a `dist_autograd` context are recorded, like any other call.
+    Inputs are sent to the worker and moved to the module's device; the result comes back. Calls in a `dist_autograd` context are
+    recorded, like any other call.
+
+    Args:
+        remote_device: the worker and, after a slash, the device: "worker1", "worker1/cuda:0", "rank:2". By default the CPU.
+        module_cls: a class or function that both workers can import and that makes a module; an exception in it is raised here.
+        args, kwargs: its arguments, a tuple and a dict.
 
     >>> remote = RemoteModule("worker1/cpu", nn.Linear, args=(20, 30))  # doctest: +SKIP
     >>> remote(mpigrad.randn(128, 20)).shape  # doctest: +SKIP
@@ -285,5 +314,5 @@ def _check(module: RRef, state: Mapping[str, Any]) -> None:
 
 
 def _exists(module: RRef) -> None:
-    """Raises the error of the module's constructor."""
+    """Wait until the module has been created, and raise the error of its constructor. Runs on the module's worker."""
     module.local_value()

@@ -45,7 +45,10 @@ _OWN = {"module_rref": None, "device": STR, "is_device_map_set": BOOL}
 
 @cache
 def scriptable(interface: Any) -> dict[str, Any]:
-    """The methods of remote modules of an interface, and the types of the attributes that they use."""
+    """Return the methods of remote modules with this interface, by name, and the types of the attributes that they use.
+
+    ValueError or AssertionError if `interface` is no class decorated with `jit.interface`, or has no `forward`.
+    """
     name = qualified(interface) if isinstance(interface, type) else ""
     if name not in interfaces:
         raise ValueError(f"module_interface_cls {interface} must be a type object decorated by @mpigrad.jit.interface")
@@ -67,7 +70,7 @@ def scriptable(interface: Any) -> dict[str, Any]:
 
 
 def _written(name: str, schema: Schema) -> dict[str, Any]:
-    """Write the functions for an interface's `forward`, and compile them; returns them by name."""
+    """Write the source of the functions for an interface's `forward` (its schema), compile it, and return them by name."""
     names = [each.name for each in schema.arguments]
     moved = "".join(_MOVED[each.type].format(each.name) for each in schema.arguments if each.type in _MOVED)
     text = _SOURCE.format(
@@ -83,7 +86,7 @@ def _written(name: str, schema: Schema) -> dict[str, Any]:
 
 
 def _on_host(value: str, kind: Type) -> str:
-    """An expression that moves the tensors of a result to the CPU, according to its type."""
+    """Return the source of an expression that moves the tensors of a result to the CPU; `kind` is its type."""
     if kind == TENSOR:
         return f"{value}.cpu()"
     if kind.kind == "Tuple" and not kind.fields and kind.args:

@@ -1,4 +1,9 @@
-"""Differentiable collectives and messages, as `torch.distributed.nn.functional`; `scan` and messages are additions."""
+"""Collectives and messages that return new tensors and have gradients.
+
+The functions of `torch.distributed.nn.functional`, and more: `scan`, and messages between two ranks (`send`, `isend`,
+`join` ...). In all of them `group` is a `ProcessGroup`, by default the default group, whose ranks all call a collective;
+`src` and `dst` are global ranks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clips the gradients of a context by their norm over all workers; an addition to PyTorch."""
+"""Clips the gradients of a context by their norm over all workers; not in PyTorch."""
 
 from __future__ import annotations
 
@@ -24,8 +24,14 @@ def clip_grad_norm_(
 ) -> float:
     """Scale the context's gradients of `params_rref` on all workers so that their joint norm is at most `max_norm`.
 
-    Returns the norm before clipping. `norm_type` is the p of the p-norm (`inf`: the largest element). With
-    `error_if_nonfinite`, a norm that is infinite or nan raises a RuntimeError.
+    Args:
+        context_id: the context that has the gradients.
+        params_rref: RRefs to the parameters, on any workers.
+        max_norm: the largest norm that the gradients may have.
+        norm_type: the p of the p-norm; `inf` means the largest absolute value.
+        error_if_nonfinite: raise a RuntimeError if the norm is infinite or nan.
+
+    Returns the norm before clipping, a float.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd

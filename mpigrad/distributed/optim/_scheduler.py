@@ -1,4 +1,4 @@
-"""`DistributedScheduler`: a learning-rate schedule on a distributed optimizer; an addition to PyTorch."""
+"""`DistributedScheduler`: a learning-rate schedule on a distributed optimizer; not in PyTorch."""
 
 from __future__ import annotations
 
@@ -27,24 +27,27 @@ class DistributedScheduler:
         self.remote_schedulers: list[RRef] = on_owners(optimizer.remote_optimizers, _make, scheduler_class, args, kwargs)
 
     def step(self, *args: Any) -> None:
-        """Advance to the next learning rate on all workers; `ReduceLROnPlateau` takes the metric as argument."""
+        """Advance to the next learning rate on all workers.
+
+        Arguments are those of the schedule: the metric, for `ReduceLROnPlateau`.
+        """
         on_owners(self.remote_schedulers, _call, "step", *args)
 
     def get_last_lr(self) -> dict[str, list[float]]:
-        """The last learning rates, by worker name."""
+        """Return the last learning rates, a list for each worker, by worker name."""
         return by_worker(self.remote_schedulers, on_owners(self.remote_schedulers, _call, "get_last_lr"))
 
     def state_dict(self) -> dict[str, Any]:
-        """The states of the schedulers, by worker name."""
+        """Return the states of the schedules, by worker name."""
         return by_worker(self.remote_schedulers, on_owners(self.remote_schedulers, _call, "state_dict"))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load states from `state_dict` on the workers of the same names."""
+        """Load states that `state_dict` has returned; ValueError if they are of other workers."""
         load_states("schedule", self.remote_schedulers, state_dict, _call, "load_state_dict")
 
 
 def _make(local: RRef, scheduler_class: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> RRef:
-    """Runs on the owner: create a schedule for its optimizer. One optimizer may have several schedules."""
+    """Create a schedule for the optimizer of this worker, and return an RRef to it. Runs on the owner of the parameters."""
     return RRef(scheduler_class(local.local_value().optim, *args, **kwargs))
 
 

@@ -1,4 +1,4 @@
-"""A lock for GPU work: taking it also makes the current streams wait for the work that the previous holder queued.
+"""A lock for work on GPUs: taking it also makes the current streams wait for the work that the previous holder has queued.
 
 An ordinary lock would not do: its holder only queues kernels, which may still run when the next thread has the lock.
 """
@@ -15,7 +15,7 @@ from .._gpu.streams import Marks, Streams
 
 
 class Turns:
-    """Serialises changes of the same arrays by threads that use different streams."""
+    """Lets threads that use different CUDA streams change the same arrays one after the other."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,7 +23,7 @@ class Turns:
 
     @contextmanager
     def taken(self, devices: Iterable[device]) -> Iterator[None]:
-        """A context manager that holds the lock, for work on these devices. Without a GPU it is an ordinary lock."""
+        """Hold the lock inside the block, for work on these devices. Without a GPU it is an ordinary lock."""
         with self._lock:
             places = [each for each in set(devices) if each.type == "cuda"] if is_loaded() else []
             if not places:

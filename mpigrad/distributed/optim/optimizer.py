@@ -11,7 +11,7 @@ from ._local import load_local, make_local, state_local, step_local
 
 
 def gather_errors(futures: Sequence[Any]) -> list[Any]:
-    """Wait for all futures, even if some fail; then raise the first error with the others as notes."""
+    """Wait for all futures and return their results; if some fail, raise the first error, with the others as notes."""
     results, errors = [], []
     for future in futures:
         try:
@@ -27,17 +27,20 @@ def gather_errors(futures: Sequence[Any]) -> list[Any]:
 
 
 def on_owners(shares: list[RRef], function: Any, *args: Any) -> list[Any]:
-    """Call `function(share, *args)` on the owners of all shares concurrently."""
+    """Call `function(share, *args)` on the owners of all shares at the same time; returns the results. `shares` are RRefs."""
     return gather_errors([rpc.rpc_async(each.owner(), function, args=(each, *args)) for each in shares])
 
 
 def by_worker(shares: list[RRef], values: list[Any]) -> dict[str, Any]:
-    """The values of the shares' owners, by worker name."""
+    """Return a dict from the name of each share's owner to its value."""
     return {each.owner_name(): value for each, value in zip(shares, values)}
 
 
 def load_states(what: str, shares: list[RRef], state_dict: dict[str, Any], function: Any, *args: Any) -> None:
-    """Call `function(share, *args, state)` on the owner of every share, with the state of the worker of the same name."""
+    """Call `function(share, *args, state)` on the owner of every share, with the state in `state_dict` under its name.
+
+    ValueError if the states are of other workers; `what` is the object that loads them, for the error.
+    """
     names = [each.owner_name() for each in shares]
     if set(names) != set(state_dict):
         raise ValueError(f"load_state_dict: this {what} is on workers {sorted(names)}, the state on {sorted(state_dict)}")
@@ -47,7 +50,7 @@ def load_states(what: str, shares: list[RRef], state_dict: dict[str, Any], funct
 
 
 def by_owner(rrefs: Iterable[RRef]) -> dict[Any, list[RRef]]:
-    """Group RRefs by the worker that owns them."""
+    """Group RRefs by the worker that owns them; returns a dict by `WorkerInfo`."""
     found: dict[Any, list[RRef]] = {}
     for each in rrefs:
         found.setdefault(each.owner(), []).append(each)
@@ -60,7 +63,9 @@ def _note(error: Exception, text: str) -> None:
 
 
 class DistributedOptimizer:
-    """Runs `optimizer_class` concurrently on all workers that own some of `params_rref`.
+    """One optimizer over parameters on many workers: each parameter is updated by the worker that owns it.
+
+    Gradients come from a distributed autograd context.
 
     Args:
         optimizer_class: an optimizer of `mpigrad.optim` or `torch.optim`.
@@ -88,23 +93,28 @@ class DistributedOptimizer:
         self.remote_optimizers: list[RRef] = gather_errors(making)
 
     def step(self, context_id: int) -> None:
-        """Update all parameters with the gradients of the context `context_id`, on all workers concurrently.
+        """Update all parameters with their gradients in the context `context_id`, on all workers at the same time.
 
-        It returns when all workers have updated; then the first error is raised, if there was one."""
+        Returns when all workers are done; then the first error is raised, if there was one. RuntimeError for an unknown
+        context.
+        """
         from ..autograd import _is_valid_context
 
         _is_valid_context(context_id)  # raises here, before any worker has updated its parameters
         on_owners(self.remote_optimizers, step_local, context_id)
 
     def state_dict(self) -> dict[str, Any]:
-        """The states of all workers' optimizers, by worker name; an addition to PyTorch."""
+        """Return the states of all workers' optimizers, by worker name; not in PyTorch."""
         return by_worker(self.remote_optimizers, on_owners(self.remote_optimizers, state_local))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load states from `state_dict` on the workers of the same names."""
+        """Load states that `state_dict` has returned; ValueError if they are of other workers."""
         load_states("optimizer", self.remote_optimizers, state_dict, load_local)
 
 
 def _make_rref(optim_cls: Any, params: list[RRef], args: tuple[Any, ...], kwargs: dict[str, Any]) -> RRef:
-    """Runs on the owner: create its optimizer and return an RRef. With `remote`, errors would surface at the first step."""
+    """Create the optimizer for parameters of this worker, and return an RRef to it. Runs on the owner.
+
+    Called by `rpc_async`, not by `remote`, whose errors would surface at the first step only.
+    """
     return RRef(make_local(optim_cls, params, args, kwargs))

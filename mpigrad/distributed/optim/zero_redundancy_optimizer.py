@@ -66,7 +66,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._divide()
 
     def _divide(self) -> None:
-        """Give each parameter, the largest first, to the rank that has the fewest elements so far. All ranks compute the same."""
+        """Assign each parameter, the largest first, to the rank that has the fewest elements so far.
+
+        All ranks compute the same assignment, without a message.
+        """
         self._shares: list[list[Tensor]] = [[] for _ in self.process_group.ranks]
         sizes = [0] * len(self._shares)
         every = [each for group in self.param_groups for each in group["params"]]
@@ -74,15 +77,21 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             rank = sizes.index(min(sizes))
             self._shares[rank].append(each)
             sizes[rank] += each.numel()
-        self._own = {id(each) for each in self._shares[self.process_group.rank()]}
+        self._own = {id(each) for each in self._shares[self.process_group.rank()]}  # `in` would compare elements of tensors
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a parameter group. The parameters are divided anew, so it should come before the first step."""
+        """Add a group of parameters, a dict as for any optimizer.
+
+        All parameters are assigned to ranks again, so it should come before the first step: states do not move.
+        """
         self.optim.add_param_group(param_group)
         self._divide()
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
-        """Update this rank's share, and copy all shares to all ranks."""
+        """Update this rank's share of the parameters, and get the shares of all other ranks. All ranks call it.
+
+        `closure` and `kwargs` are passed to `step` of the optimizer, whose result is returned.
+        """
         Join.notify_join_context(self)
         return self._step(closure, **kwargs)
 
@@ -105,7 +114,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return made
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What this rank does in a `Join` when it has no more input: it updates its share, and sends and receives shares."""
+        """Return what a `Join` runs on this rank when it has no more input: it takes part in the steps of the other ranks."""
         return _StepOfOthers(self)
 
     @property
@@ -115,11 +124,14 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     @property
     def join_process_group(self) -> ProcessGroup:
-        """The group among whose ranks the state is divided."""
+        """The group over whose ranks the state is divided."""
         return self.process_group
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Collect the state of all ranks on the rank `to` of the group, for `state_dict` there. All ranks call it."""
+        """Collect the states of all ranks on the rank `to` of the group, where `state_dict` then returns them.
+
+        All ranks call it.
+        """
         mine = self.process_group.rank() == to
         parts: list[Any] | None = [None] * self.process_group.size() if mine else None
         gather_object(self.optim.state_dict()["state"], parts, group=self.process_group, group_dst=to)
@@ -127,7 +139,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             self._consolidated = {index: state for part in parts for index, state in part.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of the optimizer as if it were not divided; after `consolidate_state_dict`, on the rank that it named."""
+        """Return the whole state, as that of an optimizer that is not divided.
+
+        Only after `consolidate_state_dict`, on the rank that was given to it; RuntimeError otherwise.
+        """
         if self._consolidated is None:
             raise RuntimeError(
                 f"Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to="
@@ -137,7 +152,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return {**self.optim.state_dict(), "state": dict(sorted(self._consolidated.items()))}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a whole state; this rank keeps its share."""
+        """Load a whole state, the same on all ranks; each rank keeps the state of its share."""
         every = [each for group in self.param_groups for each in group["params"]]
         kept = {index: state for index, state in state_dict["state"].items() if id(every[index]) in self._own}
         self.optim.load_state_dict({**state_dict, "state": kept})
@@ -145,7 +160,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
 
 class _StepOfOthers(JoinHook):
-    """A step of the ranks that have input, in which this one takes part."""
+    """Takes part in a step of the ranks that still have input, on a rank that has none."""
 
     def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
         self._optimizer = optimizer

@@ -1,8 +1,8 @@
-"""Pipeline parallelism, as `torch.distributed.pipelining`: stages of a model on different ranks, micro-batches in flight.
+"""Pipeline parallelism: stages of a model on different ranks, with several micro-batches of a batch in flight.
 
-A `PipelineStage` wraps the part of the model that a rank has; a schedule runs micro-batches through all stages, forwards and
-backwards. Stages are split by hand; there is no tracer (`pipeline`, `SplitPoint`). The stages of a `RemotePipeline` are on RPC
-workers.
+A `PipelineStage` wraps the part of the model that a rank has; a schedule runs micro-batches through all stages, forwards
+and backwards. Stages are split by hand; `torch.distributed.pipelining`, which has these names, also has a tracer
+(`pipeline`, `SplitPoint`). The stages of a `RemotePipeline` are on RPC workers.
 """
 
 from .remote import RemotePipeline

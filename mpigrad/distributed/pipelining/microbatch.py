@@ -28,21 +28,24 @@ class TensorChunkSpec:
 
     @staticmethod
     def from_tuple(chunk_dims: tuple[int, ...]) -> tuple[TensorChunkSpec, ...]:
-        """One specification for each argument."""
+        """Return one specification for each argument, given the dimensions."""
         return tuple(map(TensorChunkSpec, chunk_dims))
 
     @staticmethod
     def from_dict(chunk_dims: dict[str, int]) -> dict[str, TensorChunkSpec]:
-        """One specification for each keyword argument."""
+        """Return one specification for each keyword argument, given the dimensions by name."""
         return {name: TensorChunkSpec(dim) for name, dim in chunk_dims.items()}
 
 
 class _Replicate:
-    """Says that each micro-batch gets an argument whole, though it is a tensor."""
+    """A specification that gives each micro-batch the whole argument, even if it is a tensor."""
 
 
 def split_tensor(tensor: Tensor, dim: int, chunks: int) -> list[Tensor]:
-    """Cut a tensor into `chunks` micro-batches along a dimension; their lengths differ by at most one."""
+    """Cut a tensor into `chunks` pieces along a dimension; their lengths differ by at most one.
+
+    RuntimeError if it is shorter than `chunks`.
+    """
     if tensor.shape[dim] < chunks:
         raise RuntimeError(f"a batch of {tensor.shape[dim]} along dimension {dim} cannot be cut into {chunks} micro-batches")
     return list(tensor.tensor_split(chunks, dim=dim))
@@ -55,9 +58,16 @@ def split_args_kwargs_into_chunks(
     args_chunk_spec: tuple[Any, ...] | None = None,
     kwargs_chunk_spec: dict[str, Any] | None = None,
 ) -> tuple[list[tuple[Any, ...]], list[dict[str, Any]]]:
-    """Cut arguments into micro-batches: tensors, also those in containers, along their first dimension, or as specified.
+    """Cut the arguments of a batch into those of its micro-batches.
 
-    Each micro-batch gets arguments that are not tensors whole. Returns the positional and the keyword arguments of each.
+    Tensors, also those in containers, are cut along their first dimension, or as specified; each micro-batch gets other
+    arguments whole. Returns a list of the positional and a list of the keyword arguments of each micro-batch.
+
+    Args:
+        args, kwargs: the arguments of the batch.
+        chunks: the number of micro-batches.
+        args_chunk_spec, kwargs_chunk_spec: a `TensorChunkSpec` for each tensor, in containers like those of the
+            arguments.
     """
     kwargs = kwargs or {}
     specs = args_chunk_spec or (None,) * len(args)
@@ -72,7 +82,7 @@ def split_args_kwargs_into_chunks(
 
 
 def _chunks(value: Any, spec: Any, chunks: int) -> list[Any]:
-    """The shares of the micro-batches in an argument, which may be a container; `spec` has the same structure, or is None."""
+    """Return the pieces of one argument, for each micro-batch; `spec` has the same structure as the argument, or is None."""
     if isinstance(value, dict):
         named = {name: _chunks(each, None if spec is None else spec[name], chunks) for name, each in value.items()}
         return [_like(value, {name: column[at] for name, column in named.items()}) for at in range(chunks)]
@@ -85,7 +95,7 @@ def _chunks(value: Any, spec: Any, chunks: int) -> list[Any]:
 
 
 def _like(given: Any, items: Any) -> Any:
-    """A container of the type of `given` with these items."""
+    """Return a container of the type of `given` with these items."""
     if isinstance(given, dict):
         made = copy.copy(given)
         made.update(items)
@@ -96,7 +106,8 @@ def _like(given: Any, items: Any) -> Any:
 def merge_chunks(chunks: list[Any], chunk_spec: Any = None) -> Any:
     """Join the outputs of micro-batches: tensors along their first dimension, or as specified; scalars become a vector.
 
-    Containers are joined item by item. Of other values, the one of the first micro-batch is returned.
+    Containers are joined item by item. Of other values, that of the first micro-batch is returned. `chunk_spec` is a
+    `TensorChunkSpec` for each tensor, in containers like those of the outputs.
     """
     if isinstance(chunks[0], (tuple, list)):
         specs = chunk_spec or (None,) * len(chunks[0])

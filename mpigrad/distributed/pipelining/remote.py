@@ -26,10 +26,10 @@ _NUMBERS = itertools.count()
 
 
 class Mail:
-    """Tensors that have arrived for the stage of a pipeline on this worker.
+    """Tensors that have arrived for the stages of pipelines on this worker, until these take them.
 
-    A key has the number of the step, the kind (forward or backward), the index of the stage that receives, and the number of the
-    micro-batch. What arrives late from a step that has failed is dropped.
+    A key is (number of the step, kind: forward or backward, index of the stage that receives, number of the micro-batch).
+    What arrives late from a step that has failed is dropped.
     """
 
     def __init__(self) -> None:
@@ -39,20 +39,20 @@ class Mail:
         self._failed: tuple[int, str] = (-1, "")
 
     def begin(self, step: int) -> None:
-        """Forget what earlier steps have left."""
+        """Begin a step: drop what earlier steps have left."""
         with self._lock:
             self._step = step
             self._arrived = {key: fut for key, fut in self._arrived.items() if key[0] >= step}
 
     def put(self, key: Any, tensors: list[Tensor | None]) -> None:
-        """Store what another stage has sent, and wake the thread that waits for it."""
+        """Store the tensors that another stage has sent, and wake the thread that waits for them."""
         with self._lock:
             found = self._arrived.setdefault(key, Future()) if key[0] >= self._step else None
-        if found is not None and not found.done():
+        if found is not None and not found.done():  # done: `fail` has ended the wait for it
             found.set_result(tensors)
 
     def fail(self, step: int, error: str) -> None:
-        """End the waits of a step for other stages: they raise a RuntimeError with the text `error`."""
+        """End the waits of a step: they raise a RuntimeError with the text `error`."""
         with self._lock:
             self._failed = step, error
             waiting = [fut for key, fut in self._arrived.items() if key[0] == step and not fut.done()]
@@ -60,9 +60,10 @@ class Mail:
             each.set_exception(RuntimeError(error))
 
     def take(self, key: Any, deadline: float) -> list[Tensor | None]:
-        """Wait for what another stage sends; RuntimeError if a stage has failed, or at the deadline (of `time.monotonic`).
+        """Wait for the tensors that another stage sends, and return them.
 
-        The wait is one of a future, so meanwhile the pool of this worker may run other calls, those of `_deliver` among them.
+        RuntimeError if a stage has failed, or at the deadline (of `time.monotonic()`). The wait is that for a future, so
+        meanwhile the pool of this worker may run other calls, those of `_deliver` among them.
         """
         with self._lock:
             if key not in self._arrived and self._failed[0] == key[0]:
@@ -72,12 +73,16 @@ class Mail:
         with self._lock:
             self._arrived.pop(key, None)
         if not found.done():
-            raise RuntimeError(f"stage {key[2]} did not get micro-batch {key[3]} of its neighbour in time")
+            raise RuntimeError(f"stage {key[2]} did not get micro-batch {key[3]} from its neighbour in time")
         return found.value()  # type: ignore[no-any-return]
 
 
 class RpcStage(PipelineStage):
-    """A stage on an RPC worker: `number` names its pipeline, `index` is its place in it, `mail` receives for it."""
+    """A pipeline stage on an RPC worker.
+
+    `number` identifies its pipeline, `index` is its place in it, `workers` are the names of all stages' workers, and
+    `mail` receives for it.
+    """
 
     def __init__(self, module: Any, number: str, index: int, workers: Sequence[str], mail: Mail) -> None:
         # The fields that `PipelineStage.__init__` would set. There is no process group, so it is not called.
@@ -103,7 +108,7 @@ class RpcStage(PipelineStage):
 
 
 class _Part:
-    """What one worker has of a pipeline: its stage and schedule."""
+    """What one worker has of a pipeline: a stage and its schedule. `make(*args)` makes the module."""
 
     def __init__(
         self, number: str, index: int, workers: Sequence[str], make: Callable[..., Any], args: Any, schedule: Any,
@@ -119,6 +124,7 @@ _parts: dict[tuple[str, int], _Part] = {}  # by pipeline and stage, on the stage
 
 
 def _deliver(number: str, key: Any, tensors: list[Tensor | None]) -> None:
+    """Store tensors for a stage. Runs on its worker."""
     _parts[number, key[2]].mail.put(key, tensors)
 
 
@@ -140,7 +146,7 @@ def _apply(number: str, index: int, function: Callable[..., Any], args: Any) -> 
 
 
 def _fail(number: str, index: int, step: int, error: str) -> None:
-    """End the waits of a stage in a step with an error."""
+    """End the waits of a stage in a step with an error. Runs on its worker."""
     _parts[number, index].mail.fail(step, error)
 
 
@@ -161,7 +167,7 @@ class RemotePipeline:
         loss_fn: called with output and target of each micro-batch on the worker of the last stage. Without it, `step` runs
             forwards only.
         schedule: `Schedule1F1B` or `ScheduleGPipe`.
-        timeout: how many seconds a step may take.
+        timeout: how many seconds a step may take; then a RuntimeError is raised.
 
     >>> import mpigrad, mpigrad.distributed.rpc as rpc
     >>> from mpigrad import nn
@@ -194,8 +200,8 @@ class RemotePipeline:
     def step(self, *args: Any, target: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
         """Run a batch forwards and, with a loss function, backwards.
 
-        `args` go to the module of the first stage, `target` to the loss function. Returns the output of the last stage, and the
-        list of the losses of all micro-batches.
+        `args` go to the module of the first stage, `target` to the loss function. Returns the output of the last stage,
+        and the list of the losses of all micro-batches. If a stage fails, its error is raised.
         """
         return self._run(True, args, target)
 
@@ -204,11 +210,11 @@ class RemotePipeline:
         return self._run(False, args, target)
 
     def apply(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """Call `function(module, *args)` for the module of each stage, on its worker; returns the results."""
+        """Call `function(module, *args)` for the module of each stage, on its worker; returns the list of the results."""
         return self._all(_apply, lambda index: (function, args))
 
     def close(self) -> None:
-        """Remove the stages from their workers."""
+        """Remove the stages from their workers. The pipeline cannot be used afterwards."""
         self._all(_drop, lambda index: ())
 
     def _run(self, trains: bool, args: Any, target: Any) -> tuple[Tensor, list[Tensor]]:
@@ -220,9 +226,9 @@ class RemotePipeline:
         return found[-1]  # type: ignore[no-any-return]
 
     def _all(self, function: Callable[..., Any], rest: Callable[[int], tuple[Any, ...]]) -> list[Any]:
-        """Call a function on the worker of each stage at the same time; the first error ends a step on all of them.
+        """Call `function(name of the pipeline, index of the stage, *rest(index))` on the worker of each stage, at the same time.
 
-        Its arguments are the name of the pipeline, the index of the stage, and `rest(index)`.
+        Returns the results. The first error of a step ends that step on all workers, and is raised.
         """
         # Twice the time of a step: the stages' own waits end first, and their errors say what was missing.
         started: list[Future] = [
@@ -244,7 +250,7 @@ class RemotePipeline:
             raise
 
     def _note(self, failed: list[int], index: int, done: Future) -> None:
-        """Called when the call of the stage `index` is done: if it has failed, as the first one, tell all stages."""
+        """Called when the call of the stage `index` is done: if it is the first that has failed, tell all stages."""
         try:
             done.value()
         except Exception as error:

@@ -17,7 +17,7 @@ from .stage import PipelineStage
 
 
 class Action(NamedTuple):
-    """The forward ("F") or backward ("B") pass of a micro-batch through a stage."""
+    """What a rank does at a time: the forward ("F") or backward ("B") pass of a micro-batch through one of its stages."""
 
     stage_index: int
     computation_type: str
@@ -31,7 +31,7 @@ Order = list[Action]
 
 
 class _PipelineSchedule:
-    """Runs the actions of this rank in the order that `_order` of a subclass returns."""
+    """Base class of schedules: runs the actions of this rank in the order that `_order` of a subclass returns."""
 
     def __init__(
         self,
@@ -63,9 +63,10 @@ class _PipelineSchedule:
         self.pipeline_order: dict[int, Order] = {rank: self._order(rank) for rank in range(self.pp_group_size)}
 
     def _check(self) -> None:
-        """Raise a ValueError for numbers of micro-batches and stages that the schedule does not support."""
+        """Raise a ValueError if the schedule does not support these numbers of micro-batches and stages."""
 
     def _order(self, rank: int) -> Order:
+        """Return the actions of a rank, in order."""
         raise NotImplementedError
 
     def step(
@@ -79,9 +80,17 @@ class _PipelineSchedule:
     ) -> Any:
         """Run a whole batch: cut it into micro-batches, run them forwards and, with a loss function, backwards.
 
-        All ranks call it. The rank of the first stage passes `args`, the inputs of the batch. The rank of the last stage passes
-        `target`, and a list `losses`, which gets the loss of each micro-batch; it returns the output of the batch, all other
-        ranks None. `loss_kwargs` are keyword arguments of the loss function, `kwargs` those of this rank's modules.
+        All ranks call it.
+
+        Args:
+            args: the inputs of the batch; only on the rank of the first stage.
+            target: for the loss function; only on the rank of the last stage, where it is needed.
+            losses: a list, which gets the loss of each micro-batch; only on the rank of the last stage.
+            return_outputs: return the output of the batch on the rank of the last stage; other ranks return None.
+            loss_kwargs: keyword arguments of the loss function.
+            kwargs: keyword arguments of this rank's modules.
+
+        Gradients are added to `.grad` of the parameters. RuntimeError if gradients are disabled: use `eval`.
         """
         if self._has_backward and not is_grad_enabled():
             raise RuntimeError(
@@ -134,7 +143,7 @@ class _PipelineSchedule:
 
 
 class _SingleStage(_PipelineSchedule):
-    """A schedule of pipelines with one stage on each rank."""
+    """Base class of schedules for pipelines with one stage on each rank."""
 
     def __init__(
         self,
@@ -283,7 +292,7 @@ def bubble_fraction(order: dict[int, Order], num_stages: int) -> float:
 
 
 def _needs(action: Action, num_stages: int) -> list[Action]:
-    """The actions that must have ended before `action` can start."""
+    """Return the actions that must have ended before `action` can start."""
     stage, kind, chunk = action
     if kind == "F":
         return [Action(stage - 1, "F", chunk)] if stage else []

@@ -81,7 +81,7 @@ class PipelineStage:
         return self.stage_index == self.num_stages - 1
 
     def clear_runtime_states(self) -> None:
-        """Drop the activations and messages of all micro-batches."""
+        """Drop the activations and messages of all micro-batches; called between batches."""
         self._inputs: dict[int, list[Tensor]] = {}
         self._outputs: dict[int, list[Tensor]] = {}
         self.output_chunks: list[Any] = []
@@ -94,10 +94,10 @@ class PipelineStage:
         return stage % self.group_size
 
     def _tag(self, kind: int, stage: int, chunk: int) -> int:
-        """The tag of a message that `stage` receives.
+        """Return the tag of a message that `stage` receives.
 
-        MPI's tags are limited, so they repeat after 64 micro-batches and 256 stages. Both ends use them in the same order, and
-        MPI keeps the order of messages with the same tag.
+        MPI's tags are limited, so they repeat after 64 micro-batches and 256 stages. Both ends use them in the same
+        order, and MPI keeps the order of messages with the same tag.
         """
         return _TAGS + ((chunk % 64) * 256 + stage % 256) * 2 + kind
 
@@ -169,7 +169,7 @@ class PipelineStage:
             self._send(_BACKWARD, self.stage_index - 1, chunk, [each.grad for each in given])
 
     def scale_grads(self, grad_scale_factor: int) -> None:
-        """Divide the gradients of the module by a number."""
+        """Divide the gradients of the module by `grad_scale_factor`."""
         if grad_scale_factor != 1:
             with no_grad():
                 for parameter in self.submod.parameters():
@@ -178,8 +178,11 @@ class PipelineStage:
 
 
 def _header(tensors: list[Tensor | None]) -> Tensor:
-    """Types and shapes of tensors as numbers: how many there are, then for each the index of its type, the number of its
-    dimensions (-1 for None), and their lengths."""
+    """Encode types and shapes of tensors as numbers; ValueError if they are too many.
+
+    How many there are, then for each the index of its type, the number of its dimensions (-1 for None), and their
+    lengths.
+    """
     numbers = [len(tensors)]
     for each in tensors:
         numbers += [0, -1] if each is None else [_DTYPES.index(each.dtype), each.ndim, *each.shape]
@@ -190,6 +193,7 @@ def _header(tensors: list[Tensor | None]) -> Tensor:
 
 
 def _metas(header: Tensor) -> list[tuple[DType, tuple[int, ...]] | None]:
+    """Decode a header: type and shape of each tensor, or None."""
     numbers = iter(header.tolist())
     found: list[tuple[DType, tuple[int, ...]] | None] = []
     for _ in range(next(numbers)):

@@ -81,11 +81,11 @@ __all__ = [
 ]
 
 
-TensorPipeAgent = RpcAgent
+TensorPipeAgent = RpcAgent  # PyTorch's name of the class of agents
 
 
 def is_available() -> bool:
-    """Whether mpi4py is installed.
+    """Whether RPC can be used in this process, that is, whether mpi4py is installed.
 
     >>> is_available()
     True
@@ -106,18 +106,23 @@ def init_rpc(
 ) -> None:
     """Make this rank a worker called `name`, which can call functions on other workers and serve their calls.
 
-    It returns when all workers have called it. If it is interrupted by Ctrl-C while it waits, it can be called again with the
-    same arguments.
+    It returns when all workers of the world have called it; a dynamic world does not wait for other workers. If it is
+    interrupted by Ctrl-C while it waits, it can be called again with the same arguments.
 
     Args:
-        name: a name that no other worker has.
-        backend: a member of `BackendType`: MPI, also called TENSORPIPE, or one of the backends of `rpc._testing` for tests.
-        rank: MPI's rank of this process. It need not be given; another number raises an error.
-        world_size: the number of workers, by default all ranks of the MPI job. With a smaller number, the first ranks form the
-            world, and the others must not call `init_rpc`.
+        name: a name that no other worker has, of letters, digits, `-`, `_` and `:`, shorter than 128 characters.
+        backend: a member of `BackendType`; by default MPI, also called TENSORPIPE. The others are those of
+            `rpc._testing`.
+        rank: MPI's rank of this process. It need not be given; another number raises a RuntimeError.
+        world_size: the number of workers, by default all ranks of the MPI job. With a smaller number, the first ranks
+            form the world, and the others must not call `init_rpc`.
         rpc_backend_options: an `MPIRpcBackendOptions` with timeouts, number of threads, device maps and communicator.
-        dynamic: True starts a dynamic world, in which workers join and leave at any time; `world_size` must then be None. As in
-            PyTorch, a `rank` without `world_size` means the same, unless this is False.
+        dynamic: True starts a dynamic world, in which workers join and leave at any time; `world_size` must then be None.
+            A `rank` without `world_size` means the same, as in PyTorch, unless `dynamic` is False.
+
+    Raises:
+        RuntimeError: RPC is already initialised, a name is not unique, or `rank` or `world_size` contradicts MPI.
+        TimeoutError: other ranks have not called it within `init_timeout` of the options (300 seconds by default).
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("worker0", rank=0, world_size=1)

@@ -1,4 +1,7 @@
-"""The RPC functions that scripted code calls: the public ones, with the checks and error texts of TorchScript."""
+"""The RPC functions that scripted code (see `mpigrad.jit.script`) calls: the public ones, with TorchScript's checks and errors.
+
+Arguments and results are those of the public functions of the same name in `api.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from .constants import UNSET_RPC_TIMEOUT
 def rpc_async(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Future:
-    """`rpc.rpc_async` from scripted code; profilers show it as `rpc_async_jit`."""
+    """Start a call from scripted code and return its `Future`, as `rpc.rpc_async` does; profilers show it as `rpc_async_jit`."""
     profiler = extensions.profiler
     if profiler is None:
         return api.rpc_async(to, func, args, kwargs, timeout)
@@ -30,7 +33,7 @@ def rpc_async(
 def rpc_sync(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> Any:
-    """`rpc.rpc_sync` for calls from scripted code."""
+    """Make a call from scripted code and return its result, as `rpc.rpc_sync` does."""
     if extensions.profiler is not None:
         return rpc_async(to, func, args, kwargs, timeout).wait()
     return api.rpc_sync(to, func, args, kwargs, timeout)
@@ -39,19 +42,19 @@ def rpc_sync(
 def remote(
     to: Any, func: Any, args: tuple[Any, ...] = (), kwargs: Any = None, timeout: float = UNSET_RPC_TIMEOUT
 ) -> RRef:
-    """`rpc.remote` for calls from scripted code."""
+    """Start a call from scripted code and return an `RRef` to its result, as `rpc.remote` does."""
     return api.remote(to, func, args, kwargs, timeout)
 
 
 def local_value(rref: RRef) -> Any:
-    """The value of an RRef that this worker owns; RuntimeError if another worker owns it."""
+    """Return the value of an RRef that this worker owns; RuntimeError if another worker owns it."""
     if not rref.is_owner():
         raise RuntimeError("Can't call RRef.local_value() on a non-owner RRef.")
     return rref.local_value()
 
 
 def to_here(rref: RRef, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
-    """The module of an RRef that this worker owns; RuntimeError on other workers, because scripted modules are not sent."""
+    """Return the scripted module of an RRef that this worker owns; RuntimeError on others: scripted modules are not sent."""
     if not rref.is_owner():
         raise RuntimeError(
             f"{rref!r} is an RRef to a ScriptModule. It can't be sent through RPC from owner, {rref.owner()}, to user, "

@@ -50,12 +50,12 @@ __all__ = ["get_rpc_timeout", "get_worker_info", "rpc_async", "rpc_sync", "shutd
 
 
 def _is_current_rpc_agent_set() -> bool:
-    """Whether `init_rpc` has been called (and `shutdown` has not)."""
+    """Return whether RPC is initialised: `init_rpc` has been called, and `shutdown` has not ended since."""
     return current.current.agent is not None
 
 
 def _get_current_rpc_agent() -> Agent:
-    """The current agent; PyTorch's RuntimeError if there is none."""
+    """Return the agent of this process; RuntimeError, with PyTorch's text, if RPC is not initialised."""
     agent = current.current.agent
     if agent is None:
         raise RuntimeError(
@@ -65,7 +65,7 @@ def _get_current_rpc_agent() -> Agent:
 
 
 def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the function raises RuntimeError unless RPC has been initialised."""
+    """Decorate a function of the API so that it raises RuntimeError unless RPC is initialised."""
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -96,14 +96,19 @@ def rpc_sync(
     Args:
         to: a worker's name, rank or `WorkerInfo`.
         func: a function that both workers can import, or a built-in operator such as `mpigrad.add`.
-        args, kwargs: its arguments. They are copied; tensors are recorded if the call is made in an autograd context.
+        args, kwargs: its arguments, a tuple and a dict. The callee gets copies. Tensors among them are recorded if the call
+            is made inside `dist_autograd.context()`, so that gradients flow back through the call.
         timeout: in seconds, 0 for none; by default `rpc_timeout` of the options of `init_rpc`. A call that takes longer raises
             a RuntimeError.
         retries: how often the call is made again if its message cannot be sent, if it times out, or if the worker is lost and
-            another takes its name. By this the caller declares that the function is idempotent: it may run several times. Not
-            in PyTorch, which never repeats a call; neither does this function by default.
+            another takes its name. By default a call is never repeated (PyTorch has no such option). The function may then run
+            several times, so it must be idempotent, unless `at_most_once` is set.
         at_most_once: with retries, the worker remembers the call, so that a repeated request gets the answer of the first one
             and the function never runs twice. If the worker is lost, the call fails.
+
+    Raises:
+        RuntimeError: RPC is not initialised, the worker is unknown, or the call timed out.
+        WorkerLostError: the worker's process ended, or stopped answering, before it had answered.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -118,6 +123,7 @@ def rpc_sync(
         raise TypeError("function should be callable.")
     if type(func) is MethodType:
         check_call(func, args, kwargs)
+    # every call comes here: names and ranks are looked up without the checks of `find`, which raises the errors
     info = agent.by_name.get(to) if type(to) is str else agent.workers.get(to) if type(to) is int else None
     if info is None:
         info = agent.find(to)
@@ -149,7 +155,8 @@ def rpc_async(
 ) -> Future:  # fmt: skip
     """Start `func(*args, **kwargs)` on the worker `to` and return a `Future` of its result at once.
 
-    Arguments are as for `rpc_sync`. An exception of the function, or a timeout, is raised by `wait` of the future.
+    The arguments are those of `rpc_sync`. `wait()` of the future returns the result, or raises the exception of the
+    function or of the call (timeout, lost worker).
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -186,7 +193,9 @@ def rpc_async(
 
 
 def get_worker_info(worker_name: str | None = None) -> WorkerInfo:
-    """The `WorkerInfo` (name and rank) of the worker called `worker_name`; without a name, of this worker.
+    """Return the `WorkerInfo` (name and rank) of the worker called `worker_name`; without a name, that of this worker.
+
+    RuntimeError if no worker has this name. In a dynamic world it first waits up to 2 seconds for such a worker to join.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -199,9 +208,14 @@ def get_worker_info(worker_name: str | None = None) -> WorkerInfo:
 
 
 def wait_for_worker(worker_name: str, timeout: float = UNSET_RPC_TIMEOUT) -> WorkerInfo:
-    """Wait until a worker called `worker_name` is there, in a dynamic world: it has not joined yet, or it was lost and a spare
-    takes its place (`mpigrad run --survive --spares N`). TimeoutError after `timeout` seconds (0: no limit; by default the
-    timeout of calls).
+    """Wait until a worker called `worker_name` has joined this dynamic world, and return its `WorkerInfo`.
+
+    Useful if the worker starts later, or was lost and a spare takes its place (`mpigrad run --survive --spares N`). In a
+    static world, which no worker can join, an unknown name raises a RuntimeError at once.
+
+    Args:
+        worker_name: the name that the worker gives to `init_rpc`.
+        timeout: in seconds, 0 for no limit; by default the timeout of calls. Then a TimeoutError is raised.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -219,13 +233,13 @@ def wait_for_worker(worker_name: str, timeout: float = UNSET_RPC_TIMEOUT) -> Wor
             raise TimeoutError(f"no worker called {worker_name!r} has joined within {seconds:g} s")
         if agent.progress.pool.stopping:
             raise RuntimeError(f"{agent.info} has shut down while it waited for {worker_name!r}")
-        block(Future(), time.monotonic() + 0.002)
+        block(Future(), time.monotonic() + 0.002)  # a pause in which threads of the pool receive messages
         guard.deliver()
     return agent.by_name[worker_name]
 
 
 def get_worker_infos() -> list[WorkerInfo]:
-    """The `WorkerInfo` of all workers, in the order of ranks, without those that have left or were lost.
+    """Return the list of the `WorkerInfo` of all workers, in the order of ranks, without those that have left or were lost.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -237,15 +251,15 @@ def get_worker_infos() -> list[WorkerInfo]:
 
 
 def on_worker_lost(callback: Callback) -> Callback:
-    """Call `callback(worker, incarnation, why)` for each worker that is lost: its process has ended, or no longer answers.
+    """Register a function that is called when a worker is lost: its process has ended, or it no longer answers.
 
     Callbacks run on a thread that serves calls, for one loss after the other, and may make calls themselves. A callback also
-    gets the losses that happened before it was added. Jobs survive the loss of a worker if they were started with `mpigrad run
-    --survive`.
+    gets the losses that happened before it was added. Returns `callback`, so that it can be used as a decorator. Jobs survive
+    the loss of a worker if they were started with `mpigrad run --survive`.
 
     Args:
-        callback: called with the `WorkerInfo` of the lost worker, the number of its incarnation (1, 2, ... in a dynamic world,
-        0 in a static one), and a text that says how the loss was noticed.
+        callback: called as `callback(worker, incarnation, why)` with the `WorkerInfo` of the lost worker, the number of its
+            incarnation (1, 2, ... in a dynamic world, 0 in a static one), and a text that says how the loss was noticed.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -261,7 +275,7 @@ def on_worker_lost(callback: Callback) -> Callback:
 
 
 def get_rpc_timeout() -> float:
-    """The default timeout of calls, in seconds.
+    """Return the default timeout of calls, in seconds: `rpc_timeout` of the options of `init_rpc`; 0 means no limit.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -273,12 +287,12 @@ def get_rpc_timeout() -> float:
 
 
 def _set_rpc_timeout(seconds: float) -> None:
-    """Set the default timeout of calls, in seconds; 0 for none."""
+    """Set the default timeout of calls of this worker, in seconds; 0 for no limit."""
     _get_current_rpc_agent().rpc_timeout = float(seconds)
 
 
 def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
-    """Stop RPC on this worker.
+    """Stop RPC on this worker, usually together with all others. Afterwards `init_rpc` may be called again.
 
     Args:
         graceful: if True, serve calls of other workers until all workers have called `shutdown` and no call is in flight. If
@@ -312,9 +326,12 @@ _leaving: dict[int, int] = {}  # id of an agent -> the thread that shuts it down
 
 
 def _first_to_leave(agent: Agent, timeout: float) -> bool:
-    """Whether this thread is to shut the agent down. If another thread does so already, wait for it; False if it succeeded."""
+    """Return whether the current thread has to shut the agent down; False if another thread has done so.
+
+    Waits for that thread, `timeout` seconds at most (0: no limit), then raises a RuntimeError.
+    """
     deadline = time.monotonic() + timeout if timeout else None
-    while _leaving.setdefault(id(agent), threading.get_ident()) != threading.get_ident():
+    while _leaving.setdefault(id(agent), threading.get_ident()) != threading.get_ident():  # atomic under the GIL
         if deadline is not None and time.monotonic() > deadline:
             raise RuntimeError(f"another thread has been shutting RPC down for {timeout} s")
         time.sleep(0.002)
@@ -326,7 +343,11 @@ def _first_to_leave(agent: Agent, timeout: float) -> bool:
 
 
 def _report_leaks(leaks: str) -> None:
-    """Warn of RRefs that other workers still hold when their owner ends; RuntimeError if `_ignore_rref_leak` is False."""
+    """Log a warning about RRefs that other workers still hold when their owner ends.
+
+    `leaks` describes them (see `Table.leaks`); nothing happens if it is empty. RuntimeError if `_ignore_rref_leak` is
+    False.
+    """
     if leaks and not _ignore_rref_leak:
         raise RuntimeError(leaks)
     if leaks:
@@ -355,9 +376,10 @@ def _wait_all() -> Iterator[None]:
 
 
 def _all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> dict[str, Any]:
-    """Return the objects of all workers in `worker_names` (default: all workers), by name. All these workers must call it.
+    """Exchange one object each between workers; returns the dict {worker name: object} on all of them.
 
-    `timeout` is in seconds, 0 for none; by default that of calls.
+    `worker_names` are those that take part, by default all workers; each of them must call this with the same names. `timeout`
+    is in seconds, 0 for none, by default that of calls; after it a RuntimeError names the workers that are missing.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -369,7 +391,7 @@ def _all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_T
 
 
 def _barrier(worker_names: Any) -> None:
-    """Wait until all workers in `worker_names` have called this.
+    """Wait until all workers in `worker_names` (strings) have called this with the same names.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -380,19 +402,19 @@ def _barrier(worker_names: Any) -> None:
 
 
 def _wait_all_workers(timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
-    """Wait until all workers have called this, `timeout` seconds at most (0: no limit)."""
+    """Wait until all workers have called this; RuntimeError after `timeout` seconds (0: no limit)."""
     all_gather(None, None, timeout)
 
 
 def _to_worker_info(to: Any) -> WorkerInfo:
-    """The `WorkerInfo` of a worker that is given by name, rank or `WorkerInfo`."""
+    """Return the `WorkerInfo` of a worker given by name, rank or `WorkerInfo`; RuntimeError if it is unknown."""
     return get_agent().find(to)
 
 
 def _delete_all_user_and_unforked_owner_rrefs(timeoutMillis: timedelta = timedelta(seconds=100)) -> None:
-    """Drop all RRefs to values of other workers, even if the program still holds them; waits until their owners know.
+    """Drop all RRefs to values of other workers, even if the program still holds them, and wait until their owners know.
 
-    `shutdown` looks it up in this module, so tests may replace it.
+    RuntimeError if an owner does not answer within `timeoutMillis` (a `timedelta`, as in PyTorch).
     """
     agent = _get_current_rpc_agent()
     agent.rrefs.delete_users()
@@ -404,21 +426,22 @@ def _delete_all_user_and_unforked_owner_rrefs(timeoutMillis: timedelta = timedel
         block(Future(), time.monotonic() + 0.002)
 
 
+# looked up when it is called, so that tests may replace it in this module
 extensions.before_shutdown_hooks.append(lambda agent: _delete_all_user_and_unforked_owner_rrefs())
 
 
 def _get_worker_infos() -> list[WorkerInfo]:
-    """All workers, in the order of ranks."""
+    """Return the list of the `WorkerInfo` of all workers, in the order of ranks."""
     return get_agent().get_worker_infos()
 
 
 def _rref_context_get_debug_info() -> dict[str, str]:
-    """The numbers of RRefs, forks and pending values on this worker, under PyTorch's names."""
+    """Return the numbers of RRefs, forks and pending values on this worker, as strings under PyTorch's names."""
     return _get_current_rpc_agent().rrefs.debug_info()
 
 
 def _get_debug_info() -> dict[str, str]:
-    """The counters of this worker's agent, RRefs and distributed autograd."""
+    """Return the counters of the agent, of RRefs and of distributed autograd on this worker: {name: value as a string}."""
     found = _rref_context_get_debug_info()
     found.update(_get_current_rpc_agent().get_debug_info())
     for counted in extensions.debug_info_hooks:
@@ -428,10 +451,10 @@ def _get_debug_info() -> dict[str, str]:
 
 @contextmanager
 def _use_rpc_pickler(rpc_pickler: Any) -> Iterator[None]:
-    """Encode arguments and results with another pickler inside the block, on all threads.
+    """Encode arguments and results with another pickler inside the block, on all threads of this process.
 
-    `rpc_pickler` has the methods `serialize(obj) -> (bytes, tensors)` and `deserialize(bytes, tensors) -> obj`. Messages that
-    do not need pickle are sent by it, too.
+    `rpc_pickler` has the methods `serialize(obj) -> (bytes, tensors)` and `deserialize(bytes, tensors) -> obj`. It is
+    then used for every call, also for calls with tensors and numbers only, which are otherwise sent without pickle.
     """
     global _default_pickler
     default, _default_pickler = _default_pickler, rpc_pickler

@@ -1,4 +1,4 @@
-"""The registry of backends, as in PyTorch. There is one real backend, MPI; TENSORPIPE is an alias for ported programs."""
+"""The registry of RPC backends, by name. The only real one is MPI; TENSORPIPE is an alias for programs written for PyTorch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BackendType: Any = _make({})
 
 
 def backend_registered(backend_name: str) -> bool:
-    """Whether a backend of that name has been registered.
+    """Return whether a backend called `backend_name` has been registered.
 
     >>> backend_registered("MPI"), backend_registered("CARRIER_PIGEON")
     (True, False)
@@ -40,7 +40,15 @@ def backend_registered(backend_name: str) -> bool:
 def register_backend(
     backend_name: str, construct_rpc_backend_options_handler: Callable, init_backend_handler: Callable
 ) -> Any:
-    """Register a backend and return its member of `BackendType`."""
+    """Register a backend and return its member of `BackendType`; RuntimeError if the name is taken.
+
+    Args:
+        backend_name: the name of the new member.
+        construct_rpc_backend_options_handler: called as `handler(rpc_timeout, init_method, **kwargs)`; returns the
+            options.
+        init_backend_handler: called as `handler(name=..., rank=..., world_size=..., options=...)`; starts and returns the
+            agent.
+    """
     global BackendType
     if backend_registered(backend_name):
         raise RuntimeError(f"RPC backend {backend_name}: already registered")
@@ -56,12 +64,15 @@ def construct_rpc_backend_options(
     init_method: str = constants.DEFAULT_INIT_METHOD,
     **kwargs: Any,
 ) -> Any:
-    """Make the options of a backend."""
+    """Return the options of a backend, a member of `BackendType`.
+
+    `rpc_timeout` is in seconds; `kwargs` are passed to the backend, for MPI those of `MPIRpcBackendOptions`.
+    """
     return backend.value.construct_rpc_backend_options_handler(rpc_timeout, init_method, **kwargs)
 
 
 def init_backend(backend: Any, *args: Any, **kwargs: Any) -> Any:
-    """Start a backend's agent."""
+    """Start and return the agent of a backend, a member of `BackendType`; arguments are those of its `init_backend_handler`."""
     return backend.value.init_backend_handler(*args, **kwargs)
 
 
@@ -75,6 +86,7 @@ def _mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> An
     return start_mpi_agent(name, rank, world_size, options)
 
 
+# A function of its own, and a lambda below: members of an Enum with equal values would be one member with two names.
 def _tensorpipe_options(rpc_timeout: float, init_method: str, **kwargs: Any) -> Any:
     return _mpi_options(rpc_timeout, init_method, **kwargs)
 

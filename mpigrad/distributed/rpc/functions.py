@@ -10,9 +10,11 @@ Fn = TypeVar("Fn", bound=Callable[..., Any])
 
 
 def async_execution(fn: Fn) -> Fn:
-    """Decorate a function that returns a `Future`: callers get the future's value when it is done, and no thread waits for it.
+    """Decorate a function that returns a `Future`: a remote call of it is answered with the future's value once that is set.
 
-    Without the decorator, the thread that runs the function would be occupied until the result is there.
+    The thread that runs the function is free again as soon as it returns; without the decorator a function that has to wait
+    for something occupies its thread meanwhile. RuntimeError on the caller if the function returns no Future. A local call just
+    returns the future:
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> from mpigrad.futures import Future

@@ -1,4 +1,4 @@
-"""The default pickler of RPC, with the interface that `use_rpc_pickler` expects, and names that ported programs import."""
+"""The default pickler of RPC as two functions, and names that programs written for PyTorch import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ __all__ = ["PythonUDF", "RPCExecMode", "RemoteException", "deserialize", "serial
 
 
 class RPCExecMode(Enum):
-    """The kinds of calls. The name of a call in a profiler's events begins with `rpc_` and the value, such as `rpc_sync`."""
+    """The kinds of calls, as a profiler names them: the event of a call begins with `rpc_` and the value.
+
+    Such as `rpc_sync#aten::add(worker0 -> worker1)`.
+    """
 
     SYNC = "sync"
     ASYNC = "async"
@@ -21,7 +24,10 @@ class RPCExecMode(Enum):
 
 
 class PythonUDF(NamedTuple):
-    """A user function with its arguments, as PyTorch pickles a call."""
+    """A call of a user's function as one object: the function, its positional and its keyword arguments.
+
+    A name of PyTorch's that programs import; calls of mpigrad do not use it.
+    """
 
     func: Any
     args: Any
@@ -29,7 +35,10 @@ class PythonUDF(NamedTuple):
 
 
 class RemoteException(NamedTuple):
-    """The message and type of an exception on another worker."""
+    """The text and the type of an exception on another worker.
+
+    A name of PyTorch's that programs import; mpigrad sends exceptions themselves.
+    """
 
     msg: str
     exception_type: type
@@ -40,15 +49,19 @@ _internal_rpc_pickler = internal_pickler
 
 
 def serialize(obj: Any) -> tuple[bytes, list[Tensor]]:
-    """Pickle an object with the default pickler: the pickle without its tensors, and the tensors."""
+    """Pickle an object with the default pickler; returns the pickle without its tensors, and the list of its tensors."""
     return _internal_rpc_pickler.serialize(obj)
 
 
 def deserialize(binary_data: bytes, tensor_table: list[Tensor]) -> Any:
-    """Rebuild an object from what `serialize` returned."""
+    """Rebuild an object from the pickle and the tensors that `serialize` returned."""
     return _internal_rpc_pickler.deserialize(binary_data, tensor_table)
 
 
 def _build_rpc_profiling_key(exec_type: RPCExecMode, func_name: str, current_worker_name: str, dst_worker_name: str) -> str:
-    """The name of a call in a profiler's events."""
+    """Return the name of a call in a profiler's events.
+
+    >>> _build_rpc_profiling_key(RPCExecMode.SYNC, "f", "worker0", "worker1")
+    'rpc_sync#f(worker0 -> worker1)'
+    """
     return f"rpc_{exec_type.value}#{func_name}({current_worker_name} -> {dst_worker_name})"

@@ -12,7 +12,12 @@ from ._agent.device_maps import DeviceMap, add_to_map, to_device_list, to_device
 
 
 class RpcBackendOptions:
-    """Options of every backend: `rpc_timeout`, the default timeout of calls in seconds (0: none), and PyTorch's `init_method`."""
+    """Options that every backend has.
+
+    Args:
+        rpc_timeout: default timeout of calls in seconds, 0 for none. Negative numbers raise a RuntimeError.
+        init_method: accepted for programs written for PyTorch, and ignored.
+    """
 
     def __init__(
         self,
@@ -27,7 +32,7 @@ class MPIRpcBackendOptions(RpcBackendOptions):
     """Options of RPC over MPI.
 
     Args:
-        num_worker_threads: how many functions for other workers may run at the same time.
+        num_worker_threads: how many functions for other workers may run at the same time; further calls wait in a queue.
         rpc_timeout: default timeout of calls in seconds, 0 for none.
         init_method: accepted for programs written for PyTorch; MPI needs no address.
         device_maps: for each other worker, by name, a dict from this worker's devices to the devices on which their tensors
@@ -37,9 +42,9 @@ class MPIRpcBackendOptions(RpcBackendOptions):
             "cuda_aware", by passing device pointers to MPI, which must be built for that; "detect" tests in a separate
             process whether that works (see `mpigrad doctor`). The default is the environment variable
             MPIGRAD_DEVICE_TRANSFERS, and "staged" without it.
-        comm: the MPI communicator whose ranks form the world; COMM_WORLD if not given. Disjoint communicators give
+        comm: the mpi4py communicator whose ranks form the world; COMM_WORLD if not given. Disjoint communicators give
             disjoint worlds.
-        init_timeout: how long `init_rpc` waits for the other ranks, in seconds.
+        init_timeout: how many seconds `init_rpc` waits for the other ranks before it raises a TimeoutError.
 
     >>> MPIRpcBackendOptions(num_worker_threads=4).rpc_timeout
     60.0
@@ -56,7 +61,7 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         comm: Any = None,
         init_timeout: float = 300.0,
         device_transfers: str | None = None,
-        _transports: list[str] | None = None,
+        _transports: list[str] | None = None,  # this and the next: TensorPipe's, ignored
         _channels: list[str] | None = None,
     ) -> None:
         super().__init__(rpc_timeout, init_method)
@@ -70,7 +75,12 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         self.init_timeout = init_timeout
 
     def set_device_map(self, to: str, device_map: dict[Any, Any]) -> None:
-        """Add entries to the device map for the worker named `to`: `{device here: device there}`, indices mean GPUs.
+        """Add entries to the device map for the worker named `to`.
+
+        Args:
+            to: the name of the other worker.
+            device_map: {device of this worker: device of the other}; a number means the GPU with this index. ValueError
+                if two devices would be mapped to the same one.
 
         >>> options = MPIRpcBackendOptions()
         >>> options.set_device_map("worker1", {0: 1})
@@ -80,7 +90,7 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         add_to_map(self.device_maps, to, device_map)
 
     def set_devices(self, devices: list[Any]) -> None:
-        """Set the GPUs that this worker uses for calls, given as devices, names or indices.
+        """Set the GPUs that this worker uses for calls, given as devices, names or indices; ValueError for the CPU.
 
         >>> options = MPIRpcBackendOptions()
         >>> options.set_devices([0]); options.devices

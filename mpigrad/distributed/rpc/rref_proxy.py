@@ -1,4 +1,4 @@
-"""`RRefProxy`: calls methods of an RRef's value on its owner. Returned by `rref.rpc_sync()` and its siblings."""
+"""`RRefProxy`: calls methods of an RRef's value on its owner. Returned by `rref.rpc_sync()`, `rpc_async()` and `remote()`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ def _local_invoke_async_execution(number: int, name: str, args: tuple[Any, ...],
 
 
 class RRefProxy:
-    """Returned by `rref.rpc_sync()`, `rref.rpc_async()` and `rref.remote()`: its attributes are the value's methods."""
+    """Calls methods of an RRef's value on its owner: `proxy.method(*args)`, where the proxy is `rref.rpc_sync()`, for example.
+
+    `rpc_api` is "rpc_sync" (the method call returns the result), "rpc_async" (a Future of it) or "remote" (an RRef to
+    it); `timeout` is that of the call, in seconds, -1 for the default.
+    """
 
     def __init__(self, rref: RRef, rpc_api: str, timeout: float) -> None:
         self.rref, self.rpc_api, self.rpc_timeout = rref, rpc_api, timeout
@@ -46,9 +50,13 @@ class RRefProxy:
         return made
 
     def _call_once_known(self, name: str, arguments: tuple[Any, ...]) -> Future:
-        """Call as soon as the value's type is known, without waiting for it; the type says how the method must be called."""
+        """Start the call when the type of the value is known, and return a Future of its result.
+
+        The type says whether the method is marked with `async_execution`, and so how it has to be called. If it is not
+        known yet, the owner is asked, and the call starts when it has answered; this thread does not wait.
+        """
         known, result = self.rref._get_type(timeout=self.rpc_timeout, blocking=False), Future()
-        if known.done() and known._state == 1 and hasattr(known.value(), name):
+        if known.done() and known._state == 1 and hasattr(known.value(), name):  # errors go the other way, into the future
             return self._send(known, name, arguments)
         interceptor, collected = extensions.interceptor, _collected()
         context = None if interceptor is None else interceptor.current.context
@@ -72,12 +80,15 @@ class RRefProxy:
     def _send(self, known: Future, name: str, arguments: tuple[Any, ...]) -> Future:
         rref = self.rref
         future = api.rpc_async(rref.owner(), _invoker(known.value(), name), arguments, None, self.rpc_timeout)
-        future._add(lambda fut: rref)
+        future._add(lambda fut: rref)  # keeps the RRef alive until the call is done
         return future
 
 
 class _MethodCall:
-    """A call of one method on the owner: `function` is sent, but errors, traces and tables show the method's name."""
+    """What is sent to call a method of a value on its owner: a function of this module, shown under the method's name.
+
+    `function` is `_local_invoke` or its variant for `async_execution`; errors, traces and tables show `method`.
+    """
 
     def __init__(self, function: Any, method: str) -> None:
         self._function, self._wire_name = function, name_of(function)
@@ -91,7 +102,10 @@ class _MethodCall:
         return self._function(*args)
 
     def for_value_of(self, rref: RRef) -> _MethodCall:
-        """The same with the RRef, so that a pending call keeps it alive, even if the caller was interrupted and dropped it."""
+        """Return a copy that refers to the RRef, and so keeps it alive while the call is pending.
+
+        Otherwise a caller that was interrupted could drop the last reference before the call has run.
+        """
         made = copy.copy(self)
         made.rref = rref
         return made
@@ -99,7 +113,7 @@ class _MethodCall:
 
 @functools.lru_cache(1024)
 def _invoker(kind: Any, name: str) -> Any:
-    """What is sent to call the method `name` of a value of type `kind` on its owner."""
+    """Return the `_MethodCall` for the method `name` of values of type `kind`; AttributeError if the type has no such method."""
     later = hasattr(getattr(kind, name), "_wrapped_async_rpc_function")
     return _MethodCall(_local_invoke_async_execution if later else _local_invoke, f"{kind.__qualname__}.{name}")
 
@@ -112,7 +126,7 @@ def _pass_on(answer: Future, result: Future) -> None:
 
 
 def _collected() -> list[Future] | None:
-    """The list of futures that this thread collects inside `_wait_all`, or None."""
+    """Return the list in which this thread collects futures inside `_wait_all`; None outside of it."""
     return getattr(api._thread_local_var, "future_list", None)
 
 

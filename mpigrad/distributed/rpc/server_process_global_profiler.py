@@ -1,4 +1,4 @@
-"""A profiler of the requests that a worker serves, on all its threads."""
+"""A profiler that records what a worker does for other workers, on all threads that serve calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mpigrad.autograd.profiler import profile
 
 
 class _Serving(Instrument, threading.local):
-    """The number of nested requests that this thread is serving."""
+    """Counts, for each thread, the nested requests that it is serving; 0 means that it works for this worker itself."""
 
     depth = 0
 
@@ -25,10 +25,11 @@ class _Serving(Instrument, threading.local):
 
 
 class _server_process_global_profile(profile):
-    """Record the events of all requests that this worker serves inside the block; `process_global_function_events` then has a
-    list per thread.
+    """Record the operators that run for other workers inside the block, on all threads of this worker.
 
-    Usually another worker creates it with `rpc.remote(to, rpc._server_process_global_profile)` and enters it through the RRef.
+    After the block, `process_global_function_events` is a list with one list of events for each thread. Usually another
+    worker creates the profiler with `rpc.remote(to, rpc._server_process_global_profile)` and enters it through the RRef.
+    The arguments are those of `mpigrad.autograd.profiler.profile`.
     """
 
     follows_calls = False
@@ -57,11 +58,11 @@ class _server_process_global_profile(profile):
         return {name: value for name, value in self.__dict__.items() if name != "_serving"}
 
     def operator(self, name: str, inputs: Any) -> Any:
-        """Record an operator if it runs for another worker."""
+        """Record an operator if this thread works for another worker; returns a context manager around it."""
         return super().operator(name, inputs) if self._serving.depth else _NOTHING
 
     def node(self, node: Any) -> Any:
-        """Record a node of a backward pass if it runs for another worker."""
+        """Record a node of a backward pass if this thread works for another worker; returns a context manager."""
         return super().node(node) if self._serving.depth else _NOTHING
 
 

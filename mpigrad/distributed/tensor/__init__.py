@@ -1,4 +1,7 @@
-"""Placements of tensors on a mesh, `Replicate` and `Shard`, as layouts of `tensor.parallel`. There are no `DTensor`s."""
+"""`Replicate` and `Shard`: how a tensor is placed on the ranks of a mesh, for the layouts of `tensor.parallel`.
+
+PyTorch's `DTensor`, a tensor class with a placement, does not exist here.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -21,6 +21,8 @@ from .._process_group.groups import ProcessGroup
 
 
 class _Shared(Function):
+    """`shared`, with its gradient."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:
         ctx.group = group
@@ -32,6 +34,8 @@ class _Shared(Function):
 
 
 class _Total(Function):
+    """`total`, with its gradient."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:
         ctx.group = group
@@ -45,6 +49,8 @@ class _Total(Function):
 
 
 class _Gathered(Function):
+    """`gathered`, with its gradient."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: ProcessGroup, length: int) -> Tensor:
         ctx.group = group
@@ -61,6 +67,8 @@ class _Gathered(Function):
 
 
 class _OwnPart(Function):
+    """`own_part`, with its gradient."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:
         ctx.group, ctx.length = group, x.shape[-1]
@@ -73,26 +81,29 @@ class _OwnPart(Function):
 
 
 def part_of(length: int, parts: int, at: int) -> tuple[int, int]:
-    """The index at which the piece number `at` begins and the one after its end, if `length` elements are cut as by `chunk`."""
+    """Return start and stop of the piece number `at`, if `length` elements are cut into `parts` pieces as by `Tensor.chunk`."""
     step = -(-length // parts)
     return min(at * step, length), min((at + 1) * step, length)
 
 
 def shared(x: Tensor, group: ProcessGroup) -> Tensor:
-    """Return `x`, which is equal on all ranks, for computations that differ; the backward pass adds up the ranks' gradients."""
+    """Return `x`, a tensor that is equal on all ranks, for computations that differ between them.
+
+    The backward pass adds up the gradients of all ranks.
+    """
     return _Shared.apply(x, group)
 
 
 def total(x: Tensor, group: ProcessGroup) -> Tensor:
-    """The sum of the ranks' tensors, on every rank."""
+    """Return the sum of the ranks' tensors, on every rank. Its gradient, equal on all ranks, is passed on unchanged."""
     return _Total.apply(x, group)
 
 
 def gathered(x: Tensor, group: ProcessGroup, length: int) -> Tensor:
-    """The pieces of all ranks, joined along the last dimension, whose whole length is `length`."""
+    """Return the pieces of all ranks joined along the last dimension, of length `length`, on every rank."""
     return _Gathered.apply(x, group, length)
 
 
 def own_part(x: Tensor, group: ProcessGroup) -> Tensor:
-    """This rank's piece of `x`, which is equal on all ranks: a part of its last dimension."""
+    """Return this rank's piece, along the last dimension, of `x`, which is equal on all ranks."""
     return _OwnPart.apply(x, group)

@@ -1,4 +1,4 @@
-"""Where the elements of a tensor are: on every rank, or cut along one dimension."""
+"""Placements: whether the ranks of a mesh have a whole tensor or pieces of it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class Replicate(NamedTuple):
-    """Every rank has the whole tensor."""
+    """The placement of a tensor that every rank has whole."""
 
 
 class Shard(NamedTuple):
-    """Each rank has a piece of dimension `dim`."""
+    """The placement of a tensor that is cut along the dimension `dim`: each rank has a piece."""
 
     dim: int

@@ -1,1 +1,1 @@
-"""The real CuPy on the CPU: a CUDA runtime of our own below it, for tests without a GPU."""
+"""Runs the real CuPy on the CPU, on a CUDA runtime of our own, for tests without a GPU."""

@@ -48,7 +48,7 @@ def compile_with_cache(
 
 
 def kernel_names(source: str) -> list[str]:
-    """The kernels that are no templates, in order.
+    """Return the names of the kernels in a source that are not templates, in order.
 
     >>> kernel_names('extern "C" __global__ void __launch_bounds__(64) f(int n) {} template <class T> __global__ void g(T x) {}')
     ['f']
@@ -67,7 +67,7 @@ def translate(source: str, names: dict[str, str]) -> str:
 
 
 def wanted_options(options: Sequence[str]) -> tuple[str, ...]:
-    """Definitions and include directories; the rest is for nvrtc. CUDA's own headers stay out."""
+    """Return the options that g++ needs: definitions and include directories, without those of CUDA's own headers."""
     kept = (option for option in options if option.startswith(("-D", "-U", "-I")))
     return tuple(option for option in kept if "_cccl" not in option and "cuda_runtime" not in option)
 
@@ -120,7 +120,7 @@ def includes() -> tuple[str, ...]:
 
 @functools.cache
 def toolchain() -> str:
-    """What the result depends on besides the code: compiler, flags, headers."""
+    """Return what the compiled code depends on besides the source: compiler, options, headers."""
     version = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
     headers = "".join(path.read_text() for path in sorted((HERE / "include").glob("*.h")))
     return "\0".join([version, *FLAGS, headers])
@@ -128,7 +128,7 @@ def toolchain() -> str:
 
 @functools.cache
 def prefix() -> str:
-    """The header before every kernel, precompiled beside it: that takes more than half of the time away."""
+    """Return the header that precedes every kernel. It is precompiled, which saves more than half of the compile time."""
     key = hashlib.sha256(toolchain().encode()).hexdigest()[:24]
     header = cache() / f"prefix-{key}.h"
     precompiled = header.with_suffix(".h.gch")

@@ -1,4 +1,4 @@
-"""Activation: when `cupy` is imported, its libraries are found here and its kernels go to the host compiler."""
+"""Runs when `cupy` is imported: lets it find the stand-ins of its libraries here, and passes its kernels to the host compiler."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OURS = {"cublasLt": "libcublasLt.so.12", "cublas": "libcublas.so.12", "cusolver"
 
 
 class Loaded:
-    """What the path finder answers about a library."""
+    """What the path finder of CuPy returns for a library."""
 
     def __init__(self, name: str) -> None:
         self.abs_path = str(HERE / "lib" / name)
@@ -37,7 +37,7 @@ def load_libraries() -> None:
 
 
 def openblas() -> Path:
-    """The OpenBLAS (with LAPACK) that NumPy's wheel brings along."""
+    """Return the path of the OpenBLAS library (with LAPACK) in NumPy's wheel."""
     spec = importlib.util.find_spec("numpy")
     assert spec is not None and spec.origin is not None
     folder = Path(spec.origin).parents[1] / "numpy.libs"
@@ -48,7 +48,7 @@ def openblas() -> Path:
 
 
 class Finder:
-    """Redirects two modules of CuPy and watches for the first import of its back end."""
+    """An import finder that replaces two modules of CuPy, and notices the first import of its back end."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

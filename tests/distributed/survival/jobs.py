@@ -24,7 +24,7 @@ def survivors(program: str, *arguments: str, ranks: int = 4, seconds: int = 60, 
 def job(
     program: str, *arguments: str, ranks: int, seconds: int, options: tuple[str, ...] = (), **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """The ended job."""
+    """Run a program of this folder on ranks that may die; returns the process when it has ended."""
     if not mpi_library().is_open_mpi or mpi_library().version.startswith("4"):
         pytest.skip("only Open MPI 5 keeps a job alive when a rank dies")
     command = [sys.executable, "-m", "mpigrad", "run", "--survive", "-n", str(ranks), *options]

@@ -15,7 +15,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Input:
-    """A random tensor: its shape, and the values that suit the operator."""
+    """A random tensor, described by its shape and the values that suit the operator."""
 
     shape: Shape
     kind: str = "real"

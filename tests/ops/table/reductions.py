@@ -13,7 +13,7 @@ from tests.ops.table.case import Case, Input, of, real
 
 
 def reductions() -> Iterator[Case]:
-    """Functions that make dimensions fewer, or run along one."""
+    """Functions that remove dimensions, or run along one (scans, sorting)."""
     some: dict[str, Callable[..., Any]] = {
         name: getattr(mpigrad, name)
         for name in ("sum", "mean", "prod", "var", "std", "logsumexp", "amax", "amin", "nansum", "norm", "nanmean")

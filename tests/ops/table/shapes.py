@@ -13,7 +13,7 @@ from tests.ops.table.case import Case, clone_then, of, real
 
 
 def shapes() -> Iterator[Case]:
-    """Functions that move elements or look at them in another way."""
+    """Functions that move elements, or return views with another shape."""
     table: dict[str, Callable[[Any], Any]] = {
         "reshape": lambda x: x.reshape(3, 2), "view": lambda x: x.view(6), "flatten": lambda x: x.flatten(), "t": lambda x: x.t(),
         "transpose": lambda x: x.transpose(0, 1), "permute": lambda x: x.permute(1, 0), "unsqueeze": lambda x: x.unsqueeze(1),

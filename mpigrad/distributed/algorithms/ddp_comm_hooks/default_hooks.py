@@ -21,7 +21,7 @@ Hook = Callable[[Any, GradBucket], Future]
 
 
 def _averaged(group: Any, tensor: Tensor) -> Future:
-    """A Future of the average of a tensor over the ranks, in its memory."""
+    """Return a Future of the average of a tensor over the ranks of `group`; the average is written into the tensor."""
     group = world() if group is None else group
     tensor._array[...] = tensor._array / group.size()  # before the sum, which could overflow in half precision
     work = all_reduce(tensor, group=group, async_op=True)
@@ -30,7 +30,10 @@ def _averaged(group: Any, tensor: Tensor) -> Future:
 
 
 def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average the bucket over the ranks of `process_group` (None: all), as `DistributedDataParallel` does without a hook."""
+    """Average the bucket over the ranks of `process_group` (None: all ranks).
+
+    The same as `DistributedDataParallel` does without a hook. Returns a `Future` of the flat tensor.
+    """
     return _averaged(process_group, bucket.buffer())
 
 
@@ -45,12 +48,18 @@ def _compressed(kind: Any, process_group: Any, bucket: GradBucket) -> Future:
 
 
 def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average the bucket in half precision, which halves the size of messages."""
+    """Average the bucket in half precision (float16), which halves the size of messages.
+
+    `process_group` is as for `allreduce_hook`. Returns a `Future` of the flat tensor, in its own type.
+    """
     return _compressed(float16, process_group, bucket)
 
 
 def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average the bucket in bfloat16, which halves the size of messages and keeps the range of float32."""
+    """Average the bucket in bfloat16, which halves the size of messages and keeps the range of float32.
+
+    `process_group` is as for `allreduce_hook`. Returns a `Future` of the flat tensor, in its own type.
+    """
     return _compressed(bfloat16, process_group, bucket)
 
 
@@ -70,12 +79,12 @@ def _wrapper(kind: Any, hook: Hook) -> Hook:
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
-    """Wrap `hook`, so that it gets the bucket in half precision."""
+    """Return a hook that calls `hook` with the bucket in half precision (float16), and converts its result back."""
     return _wrapper(float16, hook)
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
-    """Wrap `hook`, so that it gets the bucket in bfloat16."""
+    """Return a hook that calls `hook` with the bucket in bfloat16, and converts its result back."""
     return _wrapper(bfloat16, hook)
 
 

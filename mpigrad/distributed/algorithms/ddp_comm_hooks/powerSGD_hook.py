@@ -66,13 +66,16 @@ class PowerSGDState:
         self.iter = 0
 
     def maybe_increase_iter(self, bucket: GradBucket) -> None:
-        """Count a step, after its last bucket."""
+        """Count a step, if `bucket` is its last one."""
         if bucket.is_last():
             self.iter += 1
 
 
 def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
-    """Average a bucket; the gradients of matrices are compressed by PowerSGD. Only for tensors in host memory."""
+    """Average a bucket, with the gradients of matrices compressed by PowerSGD. Only for tensors in host memory.
+
+    Returns a `Future` of the flat tensor with the (approximate) averages.
+    """
     if state.iter < state.start_powerSGD_iter:
         state.maybe_increase_iter(bucket)
         return allreduce_hook(state.process_group, bucket)
@@ -120,7 +123,7 @@ def _parts(flat: np.ndarray, bucket: GradBucket) -> list[np.ndarray]:
 
 
 def _divided(state: PowerSGDState, bucket: GradBucket) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Divide a bucket into gradients that are averaged unchanged, and matrices to be compressed; both are views of the bucket."""
+    """Return the gradients of a bucket that are averaged unchanged, and the matrices to compress; all are views of the bucket."""
     whole, matrices = [], []
     for each in bucket.gradients():
         array = each._array
@@ -135,7 +138,7 @@ def _divided(state: PowerSGDState, bucket: GradBucket) -> tuple[list[np.ndarray]
 
 
 def _start(state: PowerSGDState, index: int, matrices: list[np.ndarray]) -> list[np.ndarray]:
-    """The matrix Q of the last step, or random columns that are the same on all ranks."""
+    """Return the matrices Q of the last step, or random ones that are the same on all ranks; their columns are orthonormal."""
     if state.warm_start and index in state.q_memory_dict:
         return [_orthonormal(q, state.orthogonalization_epsilon) for q in state.q_memory_dict[index]]
     columns = [min(state.matrix_approximation_rank, *m.shape) for m in matrices]
@@ -144,7 +147,7 @@ def _start(state: PowerSGDState, index: int, matrices: list[np.ndarray]) -> list
 
 
 def _average(arrays: list[np.ndarray], group: Any) -> None:
-    """Average several arrays over the ranks, in one message."""
+    """Replace several arrays by their averages over the ranks, with one message."""
     if not arrays:
         return
     flat: Tensor = wrap(np.concatenate([each.reshape(-1) for each in arrays]) / arrays[0].dtype.type(group.size()))

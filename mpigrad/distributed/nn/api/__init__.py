@@ -1,1 +1,1 @@
-"""The path under which PyTorch has RemoteModule."""
+"""The package in which PyTorch has RemoteModule, for programs that import it from there."""

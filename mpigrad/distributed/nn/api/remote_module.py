@@ -1,4 +1,4 @@
-"""`RemoteModule` under PyTorch's documented path, and related names."""
+"""`RemoteModule` and related names, under the path from which programs for PyTorch import them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Counter:
         self._reading = threading.Lock()
 
     def count(self) -> int:
-        """The number of values that have been taken so far."""
+        """Return how many numbers have been taken so far."""
         with self._reading:
             found = next(self.numbers) - self._start - self._reads
             self._reads += 1

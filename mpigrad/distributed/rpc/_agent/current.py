@@ -33,7 +33,7 @@ current: Any = Current()
 
 
 def get_agent() -> Agent:
-    """The agent; RuntimeError if RPC has not been initialised."""
+    """Return the current agent; RuntimeError, with the reason, if RPC is not initialised or has ended."""
     agent = current.agent
     if agent is None:
         why = why_unusable()
@@ -44,7 +44,10 @@ def get_agent() -> Agent:
 
 
 def set_agent(agent: Agent | None) -> None:
-    """Make `agent` the current one, or none: threads that wait for futures then make progress for it."""
+    """Make `agent` the current one; None removes it.
+
+    From then on a thread that waits for a future polls for messages of this agent meanwhile.
+    """
     current.agent = agent
     signals.unprotect() if agent is None else signals.protect()
     _future.set_wait_hook(None if agent is None else _wait)
@@ -53,7 +56,7 @@ def set_agent(agent: Agent | None) -> None:
 
 @contextmanager
 def shared_process() -> Iterator[None]:
-    """Within the block every thread has its own current agent (several agents in one process)."""
+    """Give each thread a current agent of its own inside the block, for tests with several agents in one process."""
     global current
     before = current
     current = LocalCurrent()
@@ -65,6 +68,7 @@ def shared_process() -> Iterator[None]:
 
 
 def _wait(fut: Any, deadline: float | None) -> None:
+    """Wait for a future, with the agent's progress meanwhile if there is one. Returns at the deadline, done or not."""
     agent = current.agent
     while not fut._state:
         if agent is None:
@@ -76,11 +80,13 @@ def _wait(fut: Any, deadline: float | None) -> None:
 
 
 def _defer(run: Any) -> bool:
+    """Let the pool run `run` if the current thread polls; False if the caller may run it itself."""
     agent = current.agent
     return agent is not None and agent.defer(run)
 
 
 def _start(run: Any) -> bool:
+    """Let a thread of the pool run `run`; False if there is no agent."""
     agent = current.agent
     if agent is None:
         return False
@@ -92,7 +98,10 @@ _future.set_start_hook(_start)
 
 
 def _abandon(why: str) -> None:
-    """In a forked child: fail all pending calls and forget the agent, whose threads exist only in the parent."""
+    """In a forked child: fail all pending calls with the text `why`, and forget the agent.
+
+    The agent's threads exist only in the parent, so no call could be answered.
+    """
     agent = current.agent
     if agent is not None:
         agent.gone.update(dict.fromkeys([*agent.workers, *agent.gone], why))

@@ -33,7 +33,10 @@ _arrival: weakref.WeakKeyDictionary[Future, Any] = weakref.WeakKeyDictionary()  
 
 
 class _Ordered(Future):
-    """A future whose value has device arrays: the stream of a thread that reads it waits until they are complete."""
+    """A future whose value has GPU arrays, which may still be incomplete when the future is done.
+
+    `wait` and `value` make the current CUDA stream of the calling thread wait for them.
+    """
 
     __slots__ = ()
 
@@ -71,7 +74,10 @@ _makers: weakref.WeakKeyDictionary[Future, list[device]] = weakref.WeakKeyDictio
 
 
 class _Pending(dict[int, CallFuture]):
-    """Pending calls by call id, with the streams that were current on their calling threads."""
+    """Pending calls by call id; for each, also the CUDA streams that were current on the calling thread.
+
+    The answer's arrays will be received on these streams, so that the caller can use them without synchronising.
+    """
 
     def __init__(self, devices: list[device]) -> None:
         super().__init__()
@@ -94,7 +100,7 @@ class DeviceCallTable(CallTable):
     _agent: DeviceAgent
 
     def use_devices(self, devices: list[device]) -> None:
-        """From now on, remember the streams of callers on these devices."""
+        """From now on, remember the current streams of callers on these devices."""
         self.pending = _Pending(devices)
 
     def new_future(self) -> CallFuture:
@@ -132,9 +138,13 @@ class DeviceAgent(Agent):
     calls: DeviceCallTable
 
     def use_devices(self, profiles: Mapping[str, Profile], cuda_aware: bool, static: bool) -> None:
-        """Set up streams and receive buffers from the profiles of all workers, before anything is served.
+        """Set up streams and receive buffers, before anything is served.
 
-        In a dynamic world other workers join later and their maps may name any GPU, so all visible GPUs are prepared.
+        Args:
+            profiles: the devices and device maps of all workers, by worker name.
+            cuda_aware: whether MPI reads and writes GPU memory itself.
+            static: whether all workers are known. In a dynamic world others join later, whose maps may name any GPU; all
+                visible GPUs are then prepared.
         """
         mine = profiles[self.info.name]
         self._maps: dict[str, DeviceMap] = mine.maps
@@ -150,11 +160,11 @@ class DeviceAgent(Agent):
         self.transport.device_receiver = DeviceReceiver(devices, self._streams_for, cuda_aware)
 
     def stop_using_devices(self) -> None:
-        """Undo the process-wide count of `use_devices`; called when the agent has stopped."""
+        """Undo what `use_devices` has counted for the whole process; called when the agent has stopped."""
         payload.count_host_maps(-int(self.moves_host_tensors))
 
     def learn(self, name: str, profile: Profile) -> None:
-        """Note the reverse device map of a worker that has joined, for answers to it."""
+        """Note how the worker `name`, which has joined, maps devices to those of this one: answers to it use the reverse map."""
         self._ways_back.update(reverse_maps(self.info.name, {name: profile}))
 
     def route(self, dst: int, what: str) -> Route:
@@ -170,7 +180,7 @@ class DeviceAgent(Agent):
         return self._streams.backward.working()
 
     def defer(self, run: Callable[[], None]) -> bool:
-        """Run callbacks on another thread, but on the streams of the thread that completed their future."""
+        """As `Agent.defer`, but `run` keeps the streams of this thread, which has completed the future."""
         streams = Streams.current(self.devices)
 
         def inside() -> None:
@@ -180,14 +190,14 @@ class DeviceAgent(Agent):
         return super().defer(inside)
 
     def _streams_for(self, frame: Any) -> Streams:
-        """The streams on which the arrays of a frame will be used: the caller's, the backward pass's or new ones."""
+        """Return the streams on which a frame's arrays will be used: the caller's, those of the pass, or new ones."""
         kind = kind_of(frame)
         if kind in _ANSWERS:
             return self.calls.pending.streams.get(read_header(frame).call_id) or self._streams.next()
         return self._streams.backward if kind in _PASSES else self._streams.next()
 
     def streams_of(self, frame: Any) -> Streams:
-        """The streams on which a frame's arrays were received, or else those on which its request will run."""
+        """Return the streams on which a frame's arrays were received; without arrays, those on which its request will run."""
         known = frame.streams if type(frame) is FrameWithArrays else None
         return self._streams_for(frame) if known is None else known
 

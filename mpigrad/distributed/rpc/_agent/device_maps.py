@@ -1,8 +1,8 @@
-"""Device maps: on which device of another worker a tensor of this worker's device arrives; and their checks.
+"""Device maps: which device of another worker receives the tensors of each device of this one; and the checks of these maps.
 
-A worker has one device map for each worker that it calls. Answers use the reverse of the caller's map. Gradients return to
-exactly the device that the tensor left, which is sent along with the tensor. All workers run the same checks over all maps, so
-all of them raise or none does.
+A worker has one device map for each worker that it calls. Answers use the reverse of the caller's map. Gradients return
+to exactly the device that the tensor left, which is sent along with the tensor. All workers run the same checks over all
+maps, so all of them raise or none does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DeviceMap = dict[device, device]
 
 
 def to_device_map(given: Mapping[Any, Any]) -> DeviceMap:
-    """Parse a map as users write it (indices, strings, devices); ValueError if two sources have the same target."""
+    """Parse a map as users write it (indices, names or devices); ValueError if two devices are mapped to the same one."""
     made: DeviceMap = {}
     sources: DeviceMap = {}
     for key, value in given.items():
@@ -31,7 +31,7 @@ def to_device_map(given: Mapping[Any, Any]) -> DeviceMap:
 
 
 def to_device_list(given: Iterable[Any]) -> list[device]:
-    """Parse a list of devices as users write it; ValueError for anything but GPUs."""
+    """Parse a list of GPUs as users write it (indices, names or devices); ValueError for other devices."""
     made = [device(each) for each in given]
     for each in made:
         if each.type != "cuda":
@@ -40,7 +40,10 @@ def to_device_list(given: Iterable[Any]) -> list[device]:
 
 
 def add_to_map(known: dict[str, DeviceMap], to: str, given: Mapping[Any, Any]) -> None:
-    """Add entries to the device map for the worker `to`."""
+    """Add the entries `given` to the map for the worker `to` in `known` (maps by worker name).
+
+    ValueError if a device is mapped to two, or two devices to one.
+    """
     added = to_device_map(given)
     for source, target in added.items():
         other = known.get(to, {}).get(source, target)
@@ -52,7 +55,7 @@ def add_to_map(known: dict[str, DeviceMap], to: str, given: Mapping[Any, Any]) -
 
 
 class Profile(NamedTuple):
-    """The devices and device maps of one worker, as all workers exchange them at the start."""
+    """The devices and device maps of one worker. All workers exchange their profiles at the start."""
 
     available: int  # number of GPUs that the process sees
     devices: list[device]
@@ -63,14 +66,14 @@ class Profile(NamedTuple):
         return bool(self.devices or self.maps)
 
     def encode(self) -> bytes:
-        """Encode the profile as JSON, for the other workers."""
+        """Return the profile as JSON, for the other workers."""
         maps = {to: [[str(a), str(b)] for a, b in each.items()] for to, each in self.maps.items()}
         fields = [self.available, [str(each) for each in self.devices], maps, self.gpus]
         return json.dumps(fields, separators=(",", ":")).encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Profile:
-        """Decode the bytes of `encode`; empty bytes mean a worker without devices."""
+        """Return the profile in the bytes of `encode`; empty bytes mean a worker without devices."""
         if not data:
             return NO_DEVICES
         count, devices, maps, gpus = json.loads(data)
@@ -82,15 +85,16 @@ NO_DEVICES = Profile(0, [], {})
 
 
 def profile_of(options: Any) -> Profile:
-    """The profile that this worker's options describe."""
+    """Return the profile of this worker, from its `MPIRpcBackendOptions`."""
     maps, devices = dict(options.device_maps), list(options.devices)
     return Profile(device_count(), devices, maps) if maps or devices else NO_DEVICES
 
 
 def check_profiles(profiles: Mapping[str, Profile], static: bool = True) -> None:
-    """Check the profiles of all workers with PyTorch's rules; ValueError with PyTorch's texts.
+    """Check the profiles of all workers, given by worker name; ValueError with PyTorch's text if they contradict each other.
 
-    Every worker checks all profiles, so all of them raise or none does. If not `static`, unknown target names are allowed.
+    Every worker checks all profiles, so all of them raise or none does. If not `static`, maps may name workers that are
+    unknown.
     """
     for name, profile in profiles.items():
         devices = profile.devices
@@ -132,7 +136,7 @@ def _exist(devices: Iterable[device], count: int) -> bool:
 
 
 def reverse_maps(mine: str, profiles: Mapping[str, Profile]) -> dict[str, DeviceMap]:
-    """The inverted device maps of all workers that call this one, by worker name."""
+    """Return the inverted device maps of the workers that call the worker `mine`, by their names."""
     return {
         name: {target: source for source, target in profile.maps[mine].items()}
         for name, profile in profiles.items()
@@ -141,7 +145,7 @@ def reverse_maps(mine: str, profiles: Mapping[str, Profile]) -> dict[str, Device
 
 
 def devices_in_use(profile: Profile, reverse: Mapping[str, DeviceMap]) -> list[device]:
-    """The GPUs that a worker uses: its `devices` option if given, else the GPUs that device maps name."""
+    """Return the GPUs that a worker uses: its `devices` option if given, else the GPUs that device maps name."""
     named = {each for pairs in (*profile.maps.values(), *reverse.values()) for each in pairs} - {CPU}
     return sorted(profile.devices or named, key=lambda each: each.index or 0)
 
@@ -153,14 +157,14 @@ _ADVICE = (
 
 
 class Route(NamedTuple):
-    """The device map of one message, with the names that its error messages contain."""
+    """The device map of one message, and what error messages say about it."""
 
     what: str  # "Request" or "Response"
     to: str
     pairs: Mapping[device, device]
 
     def target(self, source: device) -> device:
-        """The target device of arrays on `source`; PyTorch's RuntimeError if the map has none."""
+        """Return the device on which arrays of the device `source` will arrive; PyTorch's RuntimeError if the map has none."""
         found = self.pairs.get(source)
         if found is not None:
             return found

@@ -13,7 +13,7 @@ from .._protocol import extensions
 
 
 class _Waits(Instrument):
-    """Releases the lock before each served call, and adds up the time until the thread has it again."""
+    """Releases Python's lock (the GIL) before each served call, and measures how long it takes to get it back."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -28,7 +28,7 @@ class _Waits(Instrument):
             self._total, self._count = self._total + waited, self._count + 1
 
     def numbers(self) -> dict[str, Any]:
-        """The average so far, in microseconds; 0 before the first call."""
+        """Return the average wait so far in microseconds, as an entry of the debug information; 0 before the first call."""
         return {"agent.gil_average_wait_time_us": self._total / 1000 / max(1, self._count)}
 
 
@@ -36,9 +36,10 @@ _waits: _Waits | None = None
 
 
 def enable_gil_profiling(flag: bool) -> None:
-    """Switch on or off a measurement: how long calls that are served here wait for Python's global interpreter lock.
+    """Switch on (True) or off a measurement: how long calls that are served here wait for Python's global interpreter lock.
 
-    The result is `agent.gil_average_wait_time_us` in the agent's `get_debug_info()`."""
+    The average in microseconds is `agent.gil_average_wait_time_us` of the agent's `get_debug_info()`.
+    """
     global _waits
     if _waits is not None and not flag:
         INSTRUMENTS.remove(_waits)

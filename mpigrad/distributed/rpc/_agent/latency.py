@@ -11,36 +11,36 @@ SAMPLE = 15  # calls whose id has none of these bits are measured
 
 
 class Latency:
-    """Start times of sampled calls that are pending, and the histogram of those that were answered. Times are in seconds."""
+    """The latencies of sampled calls of one agent: start times of those that are pending, a histogram of those answered."""
 
     def __init__(self) -> None:
         self._began: dict[int, float] = {}
         self._counts: dict[int, int] = {}
 
     def begin(self, call_id: int, now: float) -> None:
-        """Note the start of a sampled call."""
+        """Note that a sampled call starts at `now` (seconds of `time.monotonic()`)."""
         self._began[call_id] = now
 
     def end(self, call_id: int) -> None:
-        """Count a sampled call that has been answered."""
+        """Add the time since `begin` to the histogram: the call has been answered."""
         began = self._began.pop(call_id, None)
         if began is not None:
             bucket = int((time.monotonic() - began) * 1e6).bit_length()
             self._counts[bucket] = self._counts.get(bucket, 0) + 1
 
     def forget(self, call_id: int) -> None:
-        """Drop a sampled call that failed or timed out."""
+        """Drop a sampled call that failed or timed out: it is not in the histogram."""
         self._began.pop(call_id, None)
 
     def lowest(self) -> float:
-        """The latency of the fastest calls in seconds: the middle of the lowest bucket that has at least a tenth of all calls.
+        """Return the latency of fast calls in seconds; 0.0 if no call has been measured.
 
-        0.0 if no call has been measured.
+        It is the middle of the lowest bucket that has at least a tenth of all calls: single outliers do not count.
         """
         counts = sorted(self._counts.items())
         enough = sum(count for _, count in counts) / 10
         return next(((1 << bucket) * 0.75e-6 for bucket, count in counts if count >= enough), 0.0)
 
     def histogram(self) -> dict[str, int]:
-        """The number of sampled calls per bucket; `<64us` counts those between 32 and 64 microseconds."""
+        """Return the number of sampled calls per bucket; the key `<64us` counts those from 32 to below 64 microseconds."""
         return {f"<{1 << bucket}us": count for bucket, count in sorted(self._counts.items())}

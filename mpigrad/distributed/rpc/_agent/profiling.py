@@ -39,7 +39,7 @@ _reported: dict[int, _Call] = {}  # calls of `remote` that wait for the message 
 
 
 def title_of(func: Any) -> str:
-    """The name of a function in events; operators and scripted functions are spelled as in PyTorch."""
+    """Return the name of a function in a profiler's events; operators and scripted functions are spelled as in PyTorch."""
     name = name_of(func)
     if name is not None and is_library(name):
         return "aten::" + func.__name__
@@ -47,20 +47,27 @@ def title_of(func: Any) -> str:
 
 
 class _Call:
-    """One profiled call on the caller: its name, its start and the profilers that record it."""
+    """One profiled call on the caller: its name, its start and the profilers that record it.
+
+    `kind` is "rpc_sync", "rpc_async", "rpc_remote" or "rpc_async_jit"; `info` is the callee.
+    """
 
     def __init__(self, kind: str, func: Any, info: WorkerInfo) -> None:
         agent = current.get_agent()
         self.owners = [each for each in profiler.watching() if each.follows_calls]
         self.name = f"{kind}#{title_of(func)}({agent.info.name} -> {info.name})"
-        self.flow = agent.rank << 32 | next(_numbers)
+        self.flow = agent.rank << 32 | next(_numbers)  # unique over all workers
         self.node, self.other = agent.rank, info.id
         self.thread = threading.get_native_id()
         self.start = perf_counter_ns()
         self.recorded: Future = Future()
 
     def over(self, events: Sequence[Noted] = (), begin: int = 0, end: int = 0) -> None:
-        """Record the call and the callee's events, which lie between `begin` and `end` on the callee's clock."""
+        """Record the call, which ends now, and the callee's events, in all profilers of the caller.
+
+        `begin` and `end` are the start and end of the function on the callee's clock, in nanoseconds. Times of the callee
+        are shifted so that the middle of the function lies in the middle of the call.
+        """
         now = perf_counter_ns()
         shift = (self.start + now - begin - end) // 2
         found = [Noted(self.name, self.start, now, self.thread, "rpc", node=self.node, flow=self.flow)]
@@ -77,17 +84,20 @@ class _Call:
 
     @property
     def wanted(self) -> dict[str, bool]:
-        """The options for the profiler on the callee: those that any of the caller's profilers has set."""
+        """Return the options for the profiler on the callee, {name: True}: those that any of the caller's profilers has set."""
         options = ("record_shapes", "profile_memory", "with_flops", "with_stack")
         return {name: True for name in options if any(getattr(each, name) for each in self.owners)}
 
     def arrived(self, answer: tuple[Any, ...]) -> Any:
-        """Record the events of a watched function's answer and return its result."""
+        """Record the events in the answer of `watched` and return the result of the function."""
         self.over(*answer[1:])
         return answer[0]
 
     def follow(self, answer: Future) -> Future:
-        """A future of the result without the events; it fails with the answer's error."""
+        """Return a future of the function's result, given the future of the answer of `watched`.
+
+        It fails with the error of the answer. Either way the call is recorded.
+        """
         result: Future = Future()
 
         def ended(fut: Future) -> None:
@@ -101,14 +111,27 @@ class _Call:
         return result
 
     def expect_report(self, answer: Future) -> Future:
-        """Record a `remote` call that fails; one that succeeds is recorded when the report arrives (`_take_report`)."""
+        """Return `answer`, the future of a `remote` call, and make sure that the call is recorded.
+
+        A call that succeeds is recorded when the message with the callee's events arrives (`_take_report`); a failed one
+        when it fails.
+        """
         extensions.profiling_futures[answer] = self.recorded
         answer._add(lambda fut: _take_report(self.flow) if fut._state == 2 else None)
         return answer
 
 
 def profiled(kind: str, info: WorkerInfo, func: Any, args: Any, kwargs: Any, send: Send) -> Any:
-    """Make a call with `send` and record it in all active profilers."""
+    """Make a call and record it in all active profilers; installed in `extensions` while there are any.
+
+    Args:
+        kind: as in `_Call`.
+        info: the callee.
+        send: makes the call, as `send(function, args, kwargs)`; returns its result, Future or the future of a `remote`
+            call.
+
+    Returns what `send` returns, without the events of the callee.
+    """
     call = _Call(kind, func, info)
     named = name_of(func) or func  # functions without an importable name are pickled
     try:
@@ -127,9 +150,10 @@ def profiled(kind: str, info: WorkerInfo, func: Any, args: Any, kwargs: Any, sen
 
 # -- on the callee -----------------------------------------------------------------------------------------------------
 class _Watching:
-    """A profiler on the callee, around one function: records this thread and the calls that it makes.
+    """Runs one function on the callee under a profiler, which records this thread and the calls that it makes.
 
     `wanted` are options of the profiler, `named` is the name of the function (see `name_of`) or the function itself.
+    Afterwards `result` is what the function returned.
     """
 
     def __init__(self, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> None:
@@ -146,7 +170,7 @@ class _Watching:
             profiler.SCOPE.only = before
 
     def report(self) -> Report:
-        """Stop the profiler and return what it recorded for this function."""
+        """Stop the profiler; returns the events of this function, and its start and end on this clock (nanoseconds)."""
         self._profile.__exit__()
         threads, kept = {self.thread}, []
         for each in self._profile._found:  # events of a nested call have the "thread" -flow
@@ -157,14 +181,14 @@ class _Watching:
 
 
 def watched(wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
-    """Run a function under a profiler and return its result and the report."""
+    """Run a function under a profiler; returns the tuple (result, *report), see `_Watching.report`. Runs on the callee."""
     watching = _Watching(wanted, named, args, kwargs)
     return (watching.result, *watching.report())
 
 
 @async_execution
 def watched_async(wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
-    """`watched` for a function that returns a Future: returns a Future of result and report."""
+    """As `watched`, for a function that returns a Future: returns a Future of the tuple."""
     watching = _Watching(wanted, named, args, kwargs)
     if not isinstance(watching.result, Future):
         watching.report()
@@ -178,9 +202,9 @@ def _with_report(fut: Future) -> tuple[Any, ...]:
 
 
 def watched_remote(caller: int, flow: int, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
-    """`watched` for a function called by `remote`: the result stays on this worker, the report is sent in its own message.
+    """As `watched`, for a function called by `remote`: returns the result only, which stays on this worker.
 
-    `caller` is the rank to which the report goes, `flow` the flow id of the call.
+    The report is sent in a message of its own to the rank `caller`; `flow` is the flow id of the call.
     """
     watching = _watch_remote(caller, flow, wanted, named, args, kwargs)
     _send_report(caller, flow, watching.report())
@@ -189,7 +213,7 @@ def watched_remote(caller: int, flow: int, wanted: dict[str, Any], named: Any, a
 
 @async_execution
 def watched_remote_async(caller: int, flow: int, wanted: dict[str, Any], named: Any, args: Any, kwargs: Any) -> Any:
-    """`watched_remote` for a function that returns a Future."""
+    """As `watched_remote`, for a function that returns a Future."""
     watching = _watch_remote(caller, flow, wanted, named, args, kwargs)
     if isinstance(watching.result, Future):
         watching.result._add(lambda fut: _send_report(caller, flow, watching.report()))
@@ -243,6 +267,6 @@ activity_hooks.append(_activity)
 extensions.start_hooks.append(_started)
 extensions.shutdown_hooks.append(_stopped)
 extensions.register_handler(_REPORT, _handle_report)
-_activity(bool(profiler.active))
+_activity(bool(profiler.active))  # this module may be imported when a profiler is active already
 if current.current.agent is not None:
     _started(current.current.agent)

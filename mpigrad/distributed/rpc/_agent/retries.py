@@ -44,9 +44,10 @@ _REPEATING = "calls whose first attempt failed"
 def repeated(
     agent: Agent, to: Any, func: Callable[..., Any], args: Any, kwargs: Any, timeout: float, retries: int, at_most_once: bool
 ) -> Any:
-    """Call a function with up to `retries` further attempts; returns the future of its result.
+    """Call a function on the worker `to`, with up to `retries` further attempts; returns the future of its result.
 
-    `timeout`, in seconds, is that of one attempt.
+    `timeout`, in seconds, is that of one attempt. `at_most_once`: see the second promise above. ValueError for negative
+    `retries`.
     """
     if not isinstance(retries, int) or retries < 0:
         raise ValueError(f"retries is the number of further attempts, an int that is not negative; got {retries!r}")
@@ -55,7 +56,10 @@ def repeated(
 
 
 class _Repeated:
-    """One call and its attempts, which are made one after the other."""
+    """One call with retries: makes the attempts one after the other and completes the future `result`.
+
+    `name` is the callee's name, which is looked up for each attempt; `retries` and `timeout` as in `repeated`.
+    """
 
     def __init__(self, agent: Agent, name: str, timeout: float, retries: int, at_most_once: bool) -> None:
         self.result = agent.new_value()
@@ -106,12 +110,12 @@ class _Repeated:
         self._agent.after(min(RETRY_SECONDS * 1.5 ** (self._failures - 1), _LONGEST), self._hand_over)
 
     def _hand_over(self) -> None:
-        """Let the pool make the attempt: timers must not run user code, which encoding may."""
+        """Let the pool make the next attempt. A timer must not run user code, and encoding the arguments may."""
         self._agent.progress.pool.submit(partial(self._attempt_in_context, None))
 
     def _is_worth_it(self, error: Any) -> bool:
-        """Whether an error is a reason for another attempt."""
-        if isinstance(error.__cause__, RemoteTraceback):  # of the function, which may make calls that time out, too
+        """Return whether the call may be repeated after this error: it was not sent, it timed out, or the worker left."""
+        if isinstance(error.__cause__, RemoteTraceback):  # raised by the function, whose own calls may have timed out
             return False
         if isinstance(error, WorkerGoneError):
             return not self._once and not self._agent.progress.pool.stopping and not self._agent.static
@@ -133,13 +137,13 @@ class _Repeated:
 
 
 def _repeating(agent: Agent) -> dict[_Repeated, None]:
-    """The calls of an agent whose first attempt failed and that are not settled."""
+    """Return the calls of an agent whose first attempt failed and that have no result yet; a dict used as an ordered set."""
     found: dict[_Repeated, None] = agent.slots.setdefault(_REPEATING, {})
     return found
 
 
 def _fail_all(agent: Agent) -> None:
-    """Fail the calls that would still be repeated: the agent has stopped, so its timers run no more."""
+    """Fail the calls that would still be repeated. The agent has stopped, so its timers, which start attempts, run no more."""
     for each in list(_repeating(agent)):
         each._settle(2, WorkerGoneError(f"{agent.info} has shut down"))
 
@@ -149,7 +153,7 @@ extensions.shutdown_hooks.append(_fail_all)
 
 
 class _Answers:
-    """The answers that this worker remembers, by caller."""
+    """The answers to calls with `at_most_once` that this worker remembers: by caller and number of the call."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -157,7 +161,10 @@ class _Answers:
         self._floors: dict[bytes, int] = {}
 
     def claim(self, caller: bytes, number: int, floor: int) -> tuple[Future, bool]:
-        """The future of an answer, and whether this request is the first one, whose thread must run the function."""
+        """Return the future of the answer to a call, and whether this is the first request of it, which must run the function.
+
+        RuntimeError if `number` is below the caller's `floor`: that call is settled, and its answer forgotten.
+        """
         with self._lock:
             floor = self._floors[caller] = max(floor, self._floors.get(caller, 0))
             if number < floor:
@@ -171,7 +178,13 @@ class _Answers:
 
 @async_execution
 def run_once(caller: bytes, number: int, floor: int, func: Callable[..., Any], args: Any, kwargs: Any) -> Future:
-    """Runs on the callee: run a function unless an earlier request with this number has; returns the future of its result."""
+    """Run a function unless an earlier request of the same call has; returns the future of its result. Runs on the callee.
+
+    Args:
+        caller: random bytes that identify the calling process.
+        number: the number of the call, the same in all attempts.
+        floor: the lowest number of that caller whose call is still pending; answers below it are forgotten.
+    """
     answers: _Answers = get_agent().slots.setdefault(_ANSWERS, _Answers())
     fut, first = answers.claim(caller, number, floor)
     if first:

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class Timers:
-    """Delayed actions; `run_due` runs them in the order of their times."""
+    """Delayed actions of one agent, in the order of their times. Any thread may add one."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[float, int, Callable[[], None]]] = []  # a heap
@@ -24,18 +24,18 @@ class Timers:
         self._numbers = itertools.count()  # breaks ties: heap entries must not compare functions
 
     def after(self, seconds: float, run: Callable[[], None]) -> None:
-        """Call `run`, which must not block, after `seconds`."""
+        """Have `run` called once, in `seconds` from now, on a thread that polls; it must not block."""
         with self._lock:
             heapq.heappush(self.waiting, (time.monotonic() + seconds, next(self._numbers), run))
 
     def run_due(self, now: float) -> None:
-        """Run all actions whose time is not after `now`, outside the lock: they may add new ones."""
+        """Run all actions that are due at `now` (seconds of `time.monotonic()`). Errors are logged."""
         while True:
             with self._lock:
                 if not self.waiting or self.waiting[0][0] > now:
                     return
                 run = heapq.heappop(self.waiting)[2]
             try:
-                run()
+                run()  # outside the lock, as it may add new actions
             except Exception:
                 logger.exception("a delayed action failed")

@@ -1,4 +1,4 @@
-"""Groups of workers: one call to all members, through a tree. Made of ordinary calls, so contexts record each hop.
+"""Groups of workers: one call to all members, through a tree of ordinary calls (see `WorkerGroup`).
 
-May import: all of RPC. Autograd is not needed: what it records of a hop is what it records of any nested call.
+May import all of RPC, but not autograd, which records each hop of the tree as it records any nested call.
 """

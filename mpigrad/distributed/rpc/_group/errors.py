@@ -10,7 +10,10 @@ _TEXTS, _NAMES, _LONGEST = 8, 1000, 300
 
 
 class GroupError(RuntimeError):
-    """Raised by a call to a group if members failed. `errors` has the exception of each failed member, by the member's name."""
+    """Raised by a call to a group if members failed; the text names them, with the first few errors.
+
+    `errors` has the exception of each failed member, by the member's name.
+    """
 
     def __init__(self, message: str = "", errors: dict[str, BaseException] | None = None) -> None:
         super().__init__(message)
@@ -18,7 +21,11 @@ class GroupError(RuntimeError):
 
 
 def group_error(errors: dict[str, BaseException], count: int) -> GroupError:
-    """The error of a call to `count` members: names all that failed, with the text of the first few errors."""
+    """Return the error of a call to `count` members.
+
+    `errors` has the exceptions of those that failed, by name; the text names all of them, with the text of the first few
+    errors.
+    """
     names = list(errors)
     texts = "\n".join(f"  {name}: {_short(error)}" for name, error in list(errors.items())[:_TEXTS])
     rest = f"\n  the same or other errors: {_list(names[_TEXTS:])}" if len(names) > _TEXTS else ""

@@ -1,11 +1,14 @@
-"""One call to many workers: every worker on the way calls the heads of its parts, and answers when all of them have answered.
+"""One call to many workers, through a tree.
 
-A part with one member is an ordinary call of the user's function. A longer part is a call of `relay` on its head, which reaches
-the members of the part (itself by a call to itself, so that its function gets arguments of its own). So all that holds for calls
+The caller divides the members into *parts* and calls the first member of each, the *head* of the part, which calls the rest of
+its part in the same way and answers when all of them have answered.
+
+A part with one member is an ordinary call of the user's function. A longer part is a call of `relay` on its head, which calls the
+members of the part (itself by a call to itself, so that its function gets arguments of its own). So all that holds for calls
 holds for each hop: distributed autograd records it, timeouts end it, RRefs in arguments and results are counted.
 
-Gradients of an argument take the same way back. All send functions of a head's calls are above the recv function of its `relay`,
-so the head adds their gradients up before it sends one sum to its own caller.
+Gradients of an argument return through the same tree: a head adds the gradients of its part up before it sends one sum to its
+own caller.
 
 Invariants
 - An answer of `relay` is a tuple: of one value for each member of the part, in order, or of the one value that `reduce` made. If
@@ -39,7 +42,7 @@ _WEIGHT = 0.25  # of a new measurement of the overhead of a call
 
 
 class Task(NamedTuple):
-    """What every member is asked to do, and how the calls reach it: `fan_out` and `margin` (seconds) are those of the tree."""
+    """The arguments of a call to a group that travel to every member; `fan_out` and `margin` (seconds) describe the tree."""
 
     func: Callable[..., Any]
     args: Any
@@ -51,14 +54,21 @@ class Task(NamedTuple):
 
 
 class Partial:
-    """The answer of a part in which members failed: the values of the others, and packed errors by place in the part."""
+    """The answer of `relay` for a part in which members failed.
+
+    `values` has one entry for each member, in order, None for those that failed; `failed` has the packed errors by place
+    in the part.
+    """
 
     def __init__(self, values: list[Any], failed: dict[int, bytes]) -> None:
         self.values, self.failed = values, failed
 
 
 class Collection:
-    """The answers of some members, which this worker or heads below it call. A member is known by its place in `ranks`."""
+    """Calls some members of a group, directly or through heads, and collects their answers.
+
+    `ranks` are the ranks of the members; a member is known by its *place*, its index in `ranks`.
+    """
 
     def __init__(self, agent: Agent, ranks: Sequence[int], task: Task, finish: Callable[[Collection], None]) -> None:
         """`finish` is called with the collection when all have answered, on a thread where user code may run."""
@@ -71,7 +81,10 @@ class Collection:
         self._finish: Callable[[Any], Any] = carried(lambda _: finish(self))  # in the context of the thread that made it
 
     def start(self, timeout: float, first: int = 0) -> None:
-        """Make the calls. On the head of a part, `first` is 1: the head is the member at place 0, and calls itself."""
+        """Make the calls; `timeout` is theirs, in seconds, 0 for none.
+
+        `first` is 1 on the head of a part: the head is the member at place 0, and calls itself.
+        """
         parts = divide(self._live(first), self.task.fan_out)
         if first:
             parts.append(range(1))  # last: the others are farther away
@@ -84,7 +97,10 @@ class Collection:
         self._one_less()
 
     def _live(self, first: int) -> Sequence[int]:
-        """The places of members that have not left, from a place on; the others fail at once, as they cannot be heads."""
+        """Return the places from `first` on of members that have not left.
+
+        The others fail at once; they could not be heads of a part.
+        """
         gone, places = self.agent.gone, range(first, len(self.ranks))
         if not gone or gone.keys().isdisjoint(self.ranks):
             return places
@@ -94,7 +110,7 @@ class Collection:
         return [place for place in places if self.ranks[place] not in gone]
 
     def _call(self, places: Sequence[int], timeout: float) -> None:
-        """Call the only member of a part, or its head."""
+        """Call the only member of the part with these places, or the head of the part."""
         task, head = self.task, self.ranks[places[0]]
         try:
             if len(places) > 1:
@@ -112,6 +128,7 @@ class Collection:
         fut._add(functools.partial(self._answered, places))
 
     def _answered(self, places: Sequence[int], fut: Future) -> None:
+        """Take the answer of the part with these places."""
         try:
             value = fut.value()
         except BaseException as error:
@@ -152,6 +169,7 @@ class Collection:
             self.on_error(place, error)
 
     def _one_less(self) -> None:
+        """Count an answered part; after the last one call `finish`, on a thread where user code may run."""
         with self._lock:
             self._left -= 1
             if self._left:
@@ -162,11 +180,11 @@ class Collection:
             run()
 
     def in_order(self) -> list[Any]:
-        """The values in the order of members."""
+        """Return the values that have arrived, in the order of members."""
         return [value for _, value in sorted(self.values.items(), key=itemgetter(0))]
 
     def reduced(self) -> Any:
-        """The one value that `reduce` makes of all values."""
+        """Return the one value that the user's `reduce` makes of all values."""
         assert self.task.reduce is not None
         return functools.reduce(self.task.reduce, self.in_order())
 
@@ -186,9 +204,14 @@ def _name(agent: Agent, rank: int) -> str:
 
 @async_execution
 def relay(ranks: Sequence[int], timeout: float, *task: Any) -> Future:
-    """Runs on the head of a part: calls all members of the part. The answer is described in the invariants of this module.
+    """Call all members of a part; runs on the head of the part.
 
-    `timeout`, in seconds, is that of the calls that the head makes; `task` has the fields of a `Task`.
+    Args:
+        ranks: the members; the first one is this worker.
+        timeout: of the calls that the head makes, in seconds, 0 for none.
+        task: the fields of a `Task`.
+
+    Returns a Future of the answer, which the invariants of this module describe.
     """
     agent = get_agent()
     answer = agent.new_value()
@@ -197,13 +220,13 @@ def relay(ranks: Sequence[int], timeout: float, *task: Any) -> Future:
 
 
 def _answer(answer: Future, collection: Collection) -> None:
-    """Complete the answer of a relay."""
+    """Set the future that `relay` returned, from its collection: all members have answered."""
     agent, failed = collection.agent, collection.failed
     if not failed and collection.task.reduce is not None:
         try:
             answer.set_result((collection.reduced(),))
             return
-        except Exception as error:  # the error of a function of the user: told as the error of the head
+        except Exception as error:  # of the user's `reduce`: reported as the error of this head
             failed = {0: error}
     if not failed:
         answer.set_result(tuple(collection.in_order()))
@@ -225,11 +248,11 @@ def _packed(agent: Agent, error: BaseException | bytes) -> bytes:
 
 
 def unpacked(error: BaseException | bytes) -> BaseException:
-    """The exception of a failed member."""
+    """Return the exception of a failed member, which may still be encoded. Decoding it may run user code."""
     return unpack_error(error) if isinstance(error, bytes) else error
 
 
 def _note_overhead(agent: Agent, seconds: float) -> None:
-    """Record how long this worker takes to make one of several calls."""
+    """Update the average time in seconds that this worker needs to make one of several calls, which determines the fan-out."""
     before = agent.slots.get("group_overhead")
     agent.slots["group_overhead"] = seconds if before is None else before + _WEIGHT * (seconds - before)

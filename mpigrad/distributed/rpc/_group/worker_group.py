@@ -1,4 +1,4 @@
-"""`WorkerGroup`: some workers, in an order or in a mesh with named dimensions, that are called together."""
+"""`WorkerGroup`: workers that are called together; they have an order, or places in a mesh with named dimensions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ class WorkerGroup:
     Args:
         workers: names, ranks or `WorkerInfo` objects, in the order of the results; by default all workers, by rank.
         shape: names and lengths of the dimensions of a mesh, such as `{"data": 8, "pipe": 4}`; the last one varies fastest.
-        fan_out: how many workers each one calls; by default from the latency and overhead of calls measured so far.
+        fan_out: how many workers each one calls; by default chosen from the latency and overhead of calls measured so far.
+
+    `members` is the tuple of the members' `WorkerInfo`, `shape` the dict of the mesh or None. ValueError if a worker is given
+    twice or the shape has another number of workers; RuntimeError if a worker is unknown.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -63,7 +66,7 @@ class WorkerGroup:
         ranks = [each.id for each in members]
         if len(set(ranks)) < len(ranks):
             twice = next(each for each in members if ranks.count(each.id) > 1)
-            raise ValueError(f"each worker may be in a group once, got {twice} more often")
+            raise ValueError(f"each worker may be in a group only once, {twice} is given more often")
         if shape is not None and (prod(shape.values()) != len(members) or min(shape.values(), default=1) < 1):
             raise ValueError(f"a mesh of shape {shape} has {prod(shape.values())} workers, got {len(members)}")
         if fan_out is not None and fan_out < 1:
@@ -87,7 +90,10 @@ class WorkerGroup:
 
     # -- meshes --------------------------------------------------------------------------------------------------------
     def slice(self, **indices: Any) -> WorkerGroup:
-        """The members with these indices along dimensions of the mesh: an index drops its dimension, a `slice` keeps it.
+        """Return the group of the members with the given indices along dimensions of the mesh, as indexing an array does.
+
+        An int selects one index and drops the dimension; a `slice` selects a range and keeps it. Dimensions that are not
+        named are kept. ValueError for an unknown dimension.
 
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -101,7 +107,7 @@ class WorkerGroup:
         return self._part(grid.ravel(), dict(zip(left, grid.shape)))
 
     def slices(self, dim: str) -> list[WorkerGroup]:
-        """The slices along one dimension of the mesh: `[group.slice(dim=0), group.slice(dim=1), ...]`.
+        """Return one group for each index of the dimension `dim`: `[group.slice(dim=0), group.slice(dim=1), ...]`.
 
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -112,7 +118,9 @@ class WorkerGroup:
         return [self.slice(**{dim: i}) for i in range(self._mesh([dim])[dim])]
 
     def coordinates(self, worker: To | None = None) -> dict[str, int]:
-        """The indices of a member along each dimension of the mesh; by default of this worker.
+        """Return the index of a member along each dimension of the mesh, as a dict; ValueError if it is no member.
+
+        `worker` is a name, rank or `WorkerInfo`; by default this worker.
 
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -152,11 +160,15 @@ class WorkerGroup:
     ) -> Any:
         """Run `func(*args, **kwargs)` on all members and return the list of results, in the order of the members.
 
-        With `reduce`, return one value instead: the workers on the way combine the results of neighbouring members by
-        `reduce(earlier, later)`, so it must be associative. All members must be able to import `func` and `reduce`.
+        Args:
+            func: a function that all members can import.
+            args, kwargs: its arguments, a tuple and a dict; every member gets copies.
+            timeout: of the whole call, in seconds, 0 for none; by default `rpc_timeout` of the options of `init_rpc`.
+            reduce: a function that all members can import. The members' results are then combined on the way by
+                `reduce(earlier, later)`, and one value is returned instead of the list. It must be associative, since
+                neighbouring members are combined first.
 
-        If members fail, a `GroupError` that names them is raised after all others have answered. `timeout`, in seconds, is that
-        of the whole call; 0 means none, the default is `rpc_timeout` of the options of `init_rpc`.
+        If members fail, a `GroupError` that names them is raised after all others have answered.
 
         >>> import operator
         >>> import mpigrad.distributed.rpc as rpc
@@ -176,7 +188,7 @@ class WorkerGroup:
         *,
         reduce: Reduce | None = None,
     ) -> Future:
-        """`rpc_sync` without waiting: returns a `Future` of the list, or of the reduced value.
+        """Start the call of `rpc_sync` and return a `Future` of the list of results, or of the reduced value, at once.
 
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -189,10 +201,10 @@ class WorkerGroup:
     def rpc_async_each(
         self, func: Callable[..., Any], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
     ) -> list[Future]:
-        """`rpc_async` with one `Future` for each member, which fails if this member does.
+        """Start `func(*args, **kwargs)` on all members and return one `Future` for each, which fails if this member does.
 
-        Arguments are as for `rpc_sync`. Results come from the caller's neighbours in the tree, so futures of the members behind
-        one neighbour complete together.
+        The arguments are those of `rpc_sync`. Answers come through the tree, so the futures of several members may be
+        completed together, when the answer of their head arrives.
 
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -238,7 +250,7 @@ class WorkerGroup:
         self, agent: Agent, func: Any, args: Any, kwargs: Any, timeout: float, reduce: Reduce | None, references: bool,
         finish: Callable[[Collection], None],
     ) -> tuple[Collection, float]:  # fmt: skip
-        """The collection of the results of a call that has not started yet, and the timeout of the call."""
+        """Check the arguments of a call and return its collection, which has not started yet, and its timeout in seconds."""
         if not callable(func):
             raise TypeError("function should be callable.")
         if reduce is not None and not callable(reduce):
@@ -247,13 +259,14 @@ class WorkerGroup:
             check_call(func, args, kwargs)
         seconds = agent.rpc_timeout if timeout < 0 else timeout
         fan_out = self._fan_out or _measured_fan_out(agent, len(self), (*(args or ()), *(kwargs or {}).values()))
+        # calls time out earlier with each level of the tree, so that a head can still say which members did not answer
         margin = min(_LONGEST_MARGIN, _MARGIN * seconds, seconds / (2 * levels(len(self), fan_out)))
         task = Task(func, args, kwargs, reduce, references, fan_out, margin)
         return Collection(agent, self._ranks, task, finish), seconds
 
 
 def _collected(futures: list[Future]) -> list[Future]:
-    """The futures, which `_wait_all` will wait for if this thread is in it."""
+    """Return the futures; inside `_wait_all`, also add them to those that it waits for."""
     collected = getattr(_thread_local_var, "future_list", None)
     if collected is not None:
         collected += futures
@@ -266,7 +279,10 @@ def _measured_fan_out(agent: Agent, count: int, args: Sequence[Any]) -> int:
 
 
 def _fail(agent: Agent, fut: Future, error: BaseException | bytes) -> None:
-    """Complete the future of one member with its error; decoding it may run user code."""
+    """Complete the future of one member with its error.
+
+    On the pool if the error is still encoded and this thread polls: decoding may run user code.
+    """
 
     def run() -> None:
         fut._set(2, unpacked(error))
@@ -276,7 +292,7 @@ def _fail(agent: Agent, fut: Future, error: BaseException | bytes) -> None:
 
 
 def _finish(fut: Future, members: Sequence[WorkerInfo], collection: Collection) -> None:
-    """Complete the future of a call to a group."""
+    """Complete the future of a call to a group, whose members have all answered or failed."""
     try:
         if collection.failed:
             failed = sorted(collection.failed.items())

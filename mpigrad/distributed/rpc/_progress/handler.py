@@ -9,22 +9,25 @@ if TYPE_CHECKING:
 
 
 class MessageHandler(Protocol):
-    """Handles received frames and failed sends. The agent implements it."""
+    """What progress needs of an agent: it handles received frames and failed sends, and does housekeeping.
+
+    *Work* is what has to run user code: a frame, or a function without arguments.
+    """
 
     def receive(self, frame: Any, waiting_for: Future | None) -> Any:
-        """Handle a received frame on this thread; if that may run user code, return the work for `serve` instead.
+        """Handle a received frame, unless that may run user code: then return it as work for `serve`. Never raises.
 
-        `waiting_for` is the future that this thread waits for, or None for a pool thread. Never raises.
+        `waiting_for` is the future that this thread waits for, or None on a pool thread.
         """
 
     def answers(self, work: Any, fut: Future) -> bool:
-        """Whether this work, returned by `receive`, decodes the answer that `fut` waits for."""
+        """Return whether `work` is the answer that completes the future `fut`."""
 
     def serve(self, work: Any) -> None:
-        """Run work that `receive` returned, or a function without arguments. May run user code and may block."""
+        """Run work that `receive` returned. It may block, and its errors are answered to the caller."""
 
     def housekeep(self, now: float) -> None:
-        """Run timers and check deadlines. Called every few milliseconds, on any thread; must not block."""
+        """Run the timers that are due at `now` and fail calls that have timed out. Must not block."""
 
     def send_failed(self, dst: int, frame: bytes, error: Exception) -> None:
-        """Fail the call of a frame that could not be sent, at once or after it had been queued. Must not block."""
+        """Fail the call of a frame that could not be sent to `dst`, neither at once nor from the queue. Must not block."""

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Send queue, lead, idling, pool and waiting threads of one agent. Each part knows only those constructed before it."""
+    """The parts that schedule the threads of one agent: send queue, lead, idling, pool and waiting threads.
+
+    Each part knows only those constructed before it. `limit` is the number of user functions that may run at a time;
+    `name` is the worker's, for the names of its threads.
+    """
 
     def __init__(self, transport: Transport, handler: MessageHandler, limit: int, name: str) -> None:
         self.queue = SendQueue(transport, handler)

@@ -1,9 +1,9 @@
 """Errors across workers: the caller gets the callee's exception, with the callee's traceback as its cause.
 
-PyTorch raises most remote exceptions as RuntimeError: all types but ValueError and TypeError, and all types whose constructor
-needs more than a message; the text of the latter contains "Original exception on remote side was". Programs rely on that. An
-exception of such a type is therefore an instance of a class derived from both its own type and RuntimeError, so that `except`
-clauses for either catch it. No function here may raise because of a user's exception class: its `__str__`, `__repr__` and
+PyTorch raises a remote exception as a RuntimeError unless it is a ValueError or TypeError, and programs rely on that. Here the
+exception of such another type is an instance of a class derived from both its own type and RuntimeError, so that `except`
+clauses for either catch it. If its constructor needs more than a message, its text contains "Original exception on remote side
+was", as in PyTorch. No function here may raise because of a user's exception class: its `__str__`, `__repr__` and
 constructor may fail.
 """
 
@@ -27,7 +27,7 @@ _RPC = ("mpigrad.distributed.rpc.", "mpigrad._core.rpc.")  # packages whose fram
 LONGEST_TEXT = 1 << 16  # characters of an error's text that are sent and shown
 
 class RemoteTraceback(Exception):
-    """The cause of an exception from another worker: the worker and the traceback there, as text."""
+    """The cause of an exception from another worker; its text names that worker and contains the traceback there."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -38,12 +38,12 @@ class RemoteTraceback(Exception):
 
 
 def pack_error(worker: WorkerInfo, error: BaseException) -> bytes:
-    """Encode an exception: the exception itself if it can be pickled, and always its text."""
+    """Encode an exception for the caller: the exception if it can be pickled, and always its type, text and traceback as text."""
     return pickle.dumps((_pickled(error), type(error).__name__, _cut(safe_str(error)), _text(worker, error)), 5)
 
 
 def print_error(worker: WorkerInfo, error: BaseException) -> None:
-    """Print the error of a user's function on this worker's stderr, as PyTorch does."""
+    """Print the error of a user's function, with its traceback, on this worker's stderr, as PyTorch does. Never raises."""
     with contextlib.suppress(Exception, SystemExit):  # there may be no stderr; the error's own methods may raise or exit
         print(_text(worker, error), file=sys.stderr)
 
@@ -60,7 +60,7 @@ def _cut(text: str) -> str:
 
 
 def _traceback(error: BaseException) -> str:
-    """The traceback as text, including causes and contexts; the message of each error is cut."""
+    """Return the traceback as text, with those of causes and contexts. The message of each error is cut."""
     found = traceback.TracebackException(type(error), error, _user_part(error))
     seen, left = set(), [found]
     while left:
@@ -74,7 +74,7 @@ def _traceback(error: BaseException) -> str:
 
 
 def _user_part(error: BaseException) -> Any:
-    """The traceback without the frames of RPC itself."""
+    """Return the traceback of an error without the outer frames, those of RPC itself."""
     trace = error.__traceback__
     while (
         trace is not None
@@ -93,7 +93,7 @@ def _safe_repr(error: BaseException) -> str:
 
 
 def safe_str(error: BaseException) -> str:
-    """The text of an exception, whose class may fail to make it."""
+    """Return the text of an exception; a substitute if its `__str__` fails."""
     try:
         return str(error)
     except Exception:
@@ -101,7 +101,7 @@ def safe_str(error: BaseException) -> str:
 
 
 def _pickled(error: BaseException) -> bytes:
-    """The exception's type, arguments and attributes; empty if they cannot travel."""
+    """Pickle an exception's type, arguments and attributes, or without the attributes; empty bytes if neither can be pickled."""
     try:
         cls, arguments, state = _own_type(error), _arguments(error), dict(error.__dict__)
     except Exception:
@@ -116,7 +116,7 @@ def _pickled(error: BaseException) -> bytes:
 
 
 def _arguments(error: BaseException) -> tuple[Any, ...]:
-    """The arguments with which `_remake` builds the exception: those of a constructor in C, otherwise `args`."""
+    """Return the arguments with which `_remake` builds the exception: usually `args`; a built-in type may have more."""
     if _is_builtin(type(error)):
         reduced = _own_type(error).__reduce__(error)
         if isinstance(reduced, tuple) and reduced[0] is type(error):
@@ -125,9 +125,9 @@ def _arguments(error: BaseException) -> tuple[Any, ...]:
 
 
 def _is_builtin(cls: type[BaseException]) -> bool:
-    """Whether `__init__` is written in C, and so may keep arguments outside `args` (as OSError does).
+    """Return whether a class's `__init__` is written in C and so may keep arguments outside `args`, as OSError does.
 
-    Also true of a user's class that inherits such an `__init__`.
+    True also of a user's class that inherits such an `__init__`.
     """
     return not isinstance(cls.__init__, FunctionType)
 
@@ -140,7 +140,7 @@ def _dumps(obj: Any) -> bytes:
 
 
 def unpack_error(data: Any) -> BaseException:
-    """Decode an exception; RuntimeError with the whole text if its class cannot be imported or constructed here."""
+    """Decode an exception of `pack_error`; a RuntimeError with the whole text if it cannot be constructed here."""
     pickled, name, message, text = pickle.loads(data)
     try:
         cls, arguments, state = pickle.loads(pickled) if pickled else (None, (), {})
@@ -172,7 +172,11 @@ def _remake(cls: type[BaseException], arguments: tuple[Any, ...], state: dict[st
 
 
 def as_runtime_error(error: BaseException) -> BaseException:
-    """Make an error that is also a RuntimeError: of a class derived from both types, or else with the error as its cause."""
+    """Return an error that is also a RuntimeError.
+
+    The error itself if it is one; otherwise an equal one of a class derived from its type and RuntimeError; if that
+    cannot be made, a plain RuntimeError whose cause is the error.
+    """
     if isinstance(error, RuntimeError) or not isinstance(error, Exception):
         return error
     try:
@@ -188,14 +192,14 @@ def as_runtime_error(error: BaseException) -> BaseException:
 
 
 def copied(error: BaseException) -> BaseException:
-    """A copy of the error without its traceback."""
+    """Return a copy of the error, without its traceback: a traceback keeps the objects of its frames alive."""
     made = _remake(type(error), _arguments(error), dict(error.__dict__))
     BaseException.__setattr__(made, "__cause__", error.__cause__)
     return made
 
 
 def _type_for_callers(cls: Any) -> type[BaseException]:
-    """The class that the caller sees for an exception of type `cls`; see the module docstring."""
+    """Return the class with which the caller raises an exception of type `cls`; see the module docstring."""
     simple = _made_from_text(cls)
     if simple and issubclass(cls, (RuntimeError, ValueError, TypeError)):
         return cls
@@ -204,7 +208,7 @@ def _type_for_callers(cls: Any) -> type[BaseException]:
 
 @functools.lru_cache(maxsize=256)
 def _made_from_text(cls: type[BaseException]) -> bool:
-    """Whether the constructor accepts a single string."""
+    """Return whether the class can be called with a single string."""
     if issubclass(cls, (UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)):
         return False
     if _is_builtin(cls):
@@ -217,7 +221,7 @@ def _made_from_text(cls: type[BaseException]) -> bool:
 
 
 class _Explained:
-    """Adds PyTorch's text for exceptions whose constructor does not accept a single string."""
+    """A base of derived classes whose constructor needs more than a string: adds PyTorch's text to the message."""
 
     def __str__(self: Any) -> str:
         return f"{_own_type(self).__str__(self)} (Original exception on remote side was {BaseException.__repr__(self)})"
@@ -232,24 +236,25 @@ def _derived(cls: type[BaseException], before: tuple[type, ...], after: tuple[ty
 
 
 def _own_type(error: BaseException) -> type[BaseException]:
-    """The class of the exception on the callee, not the derived one."""
+    """Return the class that the exception had on the callee, if `_derived` has made its class."""
     return getattr(type(error), "_derived_from", type(error))
 
 
 def _reduced(error: BaseException) -> Any:
-    """Pickle as an exception of its original class: derived classes exist only in this process."""
+    """Pickle an exception of a derived class as one of its original class: derived classes exist only in this process."""
     return _remake, (_own_type(error), _arguments(error), dict(error.__dict__))
 
 
 class WorkerGoneError(RuntimeError):
-    """Raised for a call to a worker that has left, before or during the call."""
+    """Raised for a call to a worker that has left, before the call or before it has answered."""
 
 
 class WorkerLostError(WorkerGoneError):
     """Raised for a call to a worker that was lost: its process has ended, or no longer answers.
 
-    Whether the call has run is not known. The attributes say which worker it was: `name`, `rank`, `incarnation` (the life of the
-    worker that ended: 1, 2, ... in a dynamic world, 0 in a static one) and `why` (how the loss was noticed).
+    Whether the function has run is not known. The attributes say which worker it was: `name`, `rank`, `incarnation` (the
+    life of the worker that ended: 1, 2, ... in a dynamic world, 0 in a static one) and `why` (how the loss was noticed,
+    as text).
 
     >>> error = WorkerLostError("worker1 (rank 1) was lost")
     >>> isinstance(error, RuntimeError), error.rank
@@ -263,7 +268,7 @@ class WorkerLostError(WorkerGoneError):
 
 
 def lost_error(loss: Loss) -> WorkerLostError:
-    """The error for calls to a lost worker."""
+    """Return the error for calls to a lost worker, with its attributes set."""
     worker = loss.worker
     life = f", incarnation {loss.incarnation}" if loss.incarnation else ""
     error = WorkerLostError(f"{worker.name} (rank {worker.id}{life}) was lost: {loss.why}")
@@ -276,7 +281,7 @@ class RpcTimeoutError(RuntimeError, TimeoutError):
 
 
 class CreationTimedOutError(RpcTimeoutError):
-    """Raised when an RRef is used whose creation timed out or could not be sent."""
+    """Raised when an RRef is used, or sent, whose `remote` call timed out or could not be sent."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -285,4 +290,4 @@ class CreationTimedOutError(RpcTimeoutError):
 
 
 class SendFailedError(RuntimeError):
-    """Raised when a message could not be sent: the receiver has not seen it, so it may be sent again."""
+    """Raised when a message could not be sent. The receiver has not seen it, so it may be sent again."""

@@ -3,9 +3,9 @@
 RPC imports none of the layers that use it. Each of them installs itself here, once, at import.
 
 1. Interceptor (distributed autograd): `install_interceptor(obj)`; see `Interceptor`.
-2. Handlers of internal messages: `register_handler(type, fn, in_place=...)`, with `Agent.request` and `Agent.notify`
-   on the sending side; see `Handler`. Requests that carry a user function but are not plain calls (`remote`):
-   `register_call_handler`, and `Agent.call(kind=...)` on the sending side.
+2. Handlers of internal messages: `register_handler(type, fn, in_place=...)`. The sender uses `Agent.request` or `Agent.notify`;
+   see `Handler`. Requests that carry a user function but are not plain calls (those of `remote`): `register_call_handler`; the
+   sender uses `Agent.call(kind=...)`.
 3. RRefs inside payloads: `install_rref_hook(obj)`; see `RRefHook`.
 4. Profiling: `install_profiler(fn)`; `fn(kind, WorkerInfo, func, args, kwargs, send)` makes the call; see `_agent/profiling.py`.
 
@@ -26,27 +26,30 @@ if TYPE_CHECKING:
 
 
 class Interceptor(Protocol):
-    """How distributed autograd takes part in each user message: it records the tensors that are sent and received."""
+    """How distributed autograd takes part in calls: it records the tensors that are sent and received in a context."""
 
     def on_send(self, agent: Agent, dst: int, tensors: list[Tensor]) -> tuple[int, int] | None:
-        """Called in the sending thread when a request (or the answer to a request that came with a context) is built.
+        """Called on the sending thread for each request, and for the answer to a request that came with a context.
 
-        Return (context id, autograd message id), which travel in the header, or None outside of any context. Messages without
-        tensors call it too, because the context travels with every call. For an answer it is called inside `running` of its
-        request.
+        `tensors` are all tensors in the message; it is called without tensors, too, because the context travels with
+        every call. For an answer it is called inside `running` of its request. Returns (context id, autograd message id),
+        which travel in the header, or None outside of any context.
         """
 
     def on_receive(self, agent: Agent, src: int, context_id: int, message_id: int, tensors: list[Tensor]) -> Any:
         """Called for a received message that has a context; may attach graph nodes to `tensors` in place.
 
-        Its result for a request is passed to `running`; for an answer it is ignored.
+        What it returns for a request is passed to `running`; for an answer it is ignored.
         """
 
     def on_unrecorded(self, agent: Agent, src: int, context_id: int) -> None:
-        """Called for an answer without context to a call with one: `src` had released the context and recorded nothing."""
+        """Called on a caller whose call had a context while its answer has none.
+
+        The callee `src` had released the context before it answered, and so has recorded nothing.
+        """
 
     def running(self, context: Any) -> AbstractContextManager[Any]:
-        """The context manager around the user function and the building of its answer."""
+        """Return the context manager around the user function and the building of its answer; `context` is from `on_receive`."""
 
     current: Any  # thread-local; `current.context` is what `running` has set, readable without a call
 
@@ -57,15 +60,19 @@ class RRefHook(Protocol):
     types: tuple[type, ...]  # exact classes whose instances `pack` encodes instead of pickle
 
     def pack(self, agent: Agent, dst: int, rrefs: list[Any]) -> bytes:
-        """Called after the other objects of a message have been pickled: make a fork of each RRef for `dst`; returns the bytes
-        for `unpack`.
+        """Make a fork of each RRef for the worker `dst` and return the bytes for `unpack`.
+
+        Called after the other objects of a message have been pickled.
         """
 
     def undo(self, agent: Agent, dst: int, data: bytes) -> None:
         """Remove the forks that `pack` made for a message that could not be sent."""
 
     def unpack(self, agent: Agent, src: int, data: bytes) -> list[Any]:
-        """Called before the other objects are unpickled: decode the bytes of `pack`; returns the RRefs in the same order."""
+        """Return the RRefs that `pack` has encoded, in the same order.
+
+        Called before the other objects are unpickled, and also if that will fail, since the forks are already counted.
+        """
 
 
 class CallHeader(NamedTuple):
@@ -92,7 +99,7 @@ Handler = Callable[["Agent", "RawMessage"], Any]
 
 
 class HandlerEntry(NamedTuple):
-    """A handler and where it may run."""
+    """A handler of internal messages, and on which threads it may run."""
 
     fn: Handler
     in_place: (
@@ -122,7 +129,7 @@ before_shutdown_hooks: list[
 
 
 def install_interceptor(new: Interceptor | None) -> None:
-    """Install (or remove) the interceptor of distributed autograd."""
+    """Install the interceptor of distributed autograd for agents that are created from now on; None removes it."""
     global interceptor
     interceptor = new
 
@@ -140,12 +147,15 @@ def install_profiler(new: Callable[..., Any] | None) -> None:
 
 
 def register_call_handler(message_type: int, fn: CallHandler) -> None:
-    """Set the handler of requests of a type that, like PYTHON_CALL, carry a user function (`Agent.call(kind=...)`)."""
+    """Set the handler of requests of a type that carry a user function but are no plain calls, such as those of `remote`.
+
+    The sender makes them with `Agent.call(kind=message_type)`.
+    """
     call_handlers[int(message_type)] = fn
 
 
 def register_handler(
     message_type: int, fn: Handler, in_place: bool = True, runs_user_code: Callable[[Agent, int], bool] | None = None
 ) -> None:
-    """Set the handler of internal messages of a type; see `HandlerEntry` for `in_place` and `runs_user_code`."""
+    """Set the handler of internal messages of a type; the other arguments are fields of `HandlerEntry`."""
     handlers[int(message_type)] = HandlerEntry(fn, in_place, runs_user_code)

@@ -25,7 +25,10 @@ class Loss(NamedTuple):
 
 
 def lost_frame(reporter: int, rank: int, incarnation: int, how: int, milliseconds: int = 0) -> bytes:
-    """The frame by which the worker `reporter` says that an incarnation of `rank` is lost, after so long a silence."""
+    """Build the LOST frame by which the worker `reporter` says that an incarnation of `rank` is lost.
+
+    `how` is BY_MPI, BY_SILENCE ...; `milliseconds` is how long the rank has been silent (0 if that was not the reason).
+    """
     return pack_header(
         kind=MessageType.LOST, src=reporter, length=HEADER_SIZE, extra=rank, extra2=incarnation, message_id=how,
         context_id=milliseconds,
@@ -33,7 +36,7 @@ def lost_frame(reporter: int, rank: int, incarnation: int, how: int, millisecond
 
 
 def reason(how: int, reporter: str, milliseconds: int) -> str:
-    """How a loss was noticed, in words."""
+    """Return how a loss was noticed, in words; arguments as for `lost_frame`, with the name of the reporter."""
     if how == BY_SILENCE:
         return f"{reporter} had no heartbeat of it for {milliseconds / 1000:.1f} s"
     if how == BY_EXIT:

@@ -1,7 +1,7 @@
 """Messages: their types and the fixed header that opens every frame.
 
-A frame is `header | array data | meta | function | table of the transfers that follow`. Array data comes first so that
-its offset does not depend on text lengths (alignment). `meta` is described in `_core/rpc/payload.py`.
+A frame is `header | array data | meta | function | table of the transfers that follow`. Array data comes first so that its
+offset is fixed, and so aligned, whatever the lengths of the texts. `meta` is described in `_core/rpc/payload.py`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ LENGTH = struct.Struct("<I")
 
 
 def other_version(version: int) -> str:
-    """The text of the error for a frame of another version; 0 stands for versions that did not write it."""
+    """Return the text of the error for a frame of another wire version; 0 stands for versions that did not write it."""
     return f"a frame of wire version {version or 1}, but this worker has {WIRE_VERSION}: all workers need the same mpigrad"
 
 

@@ -30,7 +30,7 @@ def divide(ranks: Sequence[int], parts: int) -> list[Sequence[int]]:
 
 
 def compact(ranks: Sequence[int]) -> Sequence[int]:
-    """The same ranks as a `range` if they are one, which is short on the wire; otherwise a tuple.
+    """Return the same ranks as a `range` if they have a constant step, which is short on the wire; otherwise as a tuple.
 
     >>> compact([1, 3, 5]), compact((4, 2, 1))
     (range(1, 7, 2), (4, 2, 1))
@@ -41,7 +41,7 @@ def compact(ranks: Sequence[int]) -> Sequence[int]:
 
 
 def encode_ranks(ranks: Sequence[int]) -> bytes:
-    """Ranks as bytes: a few for a range, four for each rank otherwise.
+    """Encode ranks: 12 bytes for a range, otherwise 4 more for each rank.
 
     >>> list(decode_ranks(encode_ranks([4, 2, 1]))), decode_ranks(encode_ranks(range(3, 9, 2)))
     ([4, 2, 1], range(3, 9, 2))
@@ -53,7 +53,7 @@ def encode_ranks(ranks: Sequence[int]) -> bytes:
 
 
 def decode_ranks(data: bytes) -> Sequence[int]:
-    """The ranks of `encode_ranks`; ValueError if the length is wrong."""
+    """Return the ranks that `encode_ranks` has encoded; ValueError if the length is wrong."""
     count, start, step = _HEAD.unpack_from(data) if len(data) >= _HEAD.size else (-1, 0, 0)
     if count < 0 or len(data) != _HEAD.size + (0 if step else 4 * count):
         raise ValueError(f"malformed message: {len(data)} bytes are not a list of ranks")
@@ -61,7 +61,7 @@ def decode_ranks(data: bytes) -> Sequence[int]:
 
 
 def levels(count: int, fan_out: int) -> int:
-    """The number of hops from the caller to the farthest of `count` members.
+    """Return the number of hops from the caller to the farthest of `count` members of a tree with this fan-out.
 
     >>> levels(1, 2), levels(6, 2), levels(10_000, 8)
     (1, 2, 5)
@@ -74,10 +74,12 @@ def levels(count: int, fan_out: int) -> int:
 
 
 def choose_fan_out(count: int, overhead: float, latency: float, nbytes: int) -> int:
-    """The fan-out with the shortest time to the farthest of `count` members.
+    """Return the fan-out with which the farthest of `count` members is reached in the shortest time.
 
-    Each level costs one `overhead` for each child, and one `latency` (in seconds; 0 if not measured yet). Each call carries
-    `nbytes` of large arguments.
+    Args:
+        overhead: seconds that a worker needs to make one more call; 0 if not measured yet.
+        latency: seconds until a callee runs; 0 if not measured yet.
+        nbytes: bytes of large arguments, which travel once along each edge of the tree.
 
     >>> choose_fan_out(4, 1e-6, 100e-6, 0), choose_fan_out(1000, 20e-6, 50e-6, 0), choose_fan_out(1000, 20e-6, 50e-6, 10**8)
     (4, 4, 3)

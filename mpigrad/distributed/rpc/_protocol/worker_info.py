@@ -12,6 +12,8 @@ MAX_NAME_LENGTH = 128
 class WorkerInfo:
     """Name and id (rank) of a worker. RPC creates these objects; users get them from `get_worker_info`.
 
+    TypeError or RuntimeError for an invalid name. Two are equal if name and id are.
+
     >>> WorkerInfo("worker1", 1)
     WorkerInfo(id=1, name=worker1)
     """
@@ -41,7 +43,7 @@ class WorkerInfo:
 
 
 def check_name(name: object) -> str:
-    """Return the name if it is valid; otherwise TypeError or RuntimeError with the rule."""
+    """Return the name of a worker if it is valid; otherwise raise a TypeError or RuntimeError with the rule."""
     if not isinstance(name, str):
         raise TypeError(f"Argument name must be a str, but got {name!r} of type {type(name).__name__}")
     if not _NAME.match(name) or len(name) >= MAX_NAME_LENGTH:

@@ -1,10 +1,10 @@
 """Adoption: forks whose parent has left get another parent, so that the value they refer to stays alive.
 
-When a worker leaves, its own forks end. The forks that it had sent to other workers still exist, but only the lost
-worker counted them. So each worker that had counted a fork of the lost worker (the owner, or a user) asks all others
-for forks of that RRef without a parent, *orphans*, and becomes their parent. It keeps counting the lost fork until
-all have answered, so that the value is not freed meanwhile. A worker answers once it knows of the loss itself: by
-then every message that the lost worker had sent it has arrived.
+A fork is the copy of an RRef on one worker; its parent is the worker that sent it the RRef, and counts it. When a worker leaves,
+its own forks end. The forks that it had sent to other workers still exist, but no worker counts them any more: they are
+*orphans*. So each worker that had counted a fork of the lost worker (the owner, or a user) asks all others for orphans of that
+RRef, and becomes their parent. Until all have answered it keeps counting the lost fork, so that the value is not freed
+meanwhile. A worker answers once it knows of the loss itself: by then every message that the lost worker had sent it has arrived.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _LOOK = 0.01  # seconds between two checks of that
 
 
 class Adoption:
-    """One worker's search for orphans: forks made by a lost worker of RRefs that this worker counts."""
+    """One worker's search for the orphans of a lost worker.
+
+    `held` has the records (`Owner` or `User`) whose forks went to the lost `rank`, and how many did; it starts at once.
+    """
 
     def __init__(self, table: Table, held: dict[Owner | User, int], rank: int) -> None:
         self._table, self._held, self._ranks, self._left = table, held, [rank], 0
@@ -70,6 +73,7 @@ class Adoption:
 
 
 def _handle(agent: Agent, message: extensions.RawMessage) -> Future:
+    """Answer a question for orphans: the number of them for each RRef that the message names."""
     (count,) = _COUNT.unpack_from(message.body)
     end = _COUNT.size + count * _LIFE.size
     lives, records = message.body[_COUNT.size : end], message.body[end:]
@@ -80,6 +84,7 @@ def _handle(agent: Agent, message: extensions.RawMessage) -> Future:
 
 
 def _answer_when_known(table: Table, asked: Any, answer: Future, limit: float) -> None:
+    """Answer when this worker knows of the losses that the question names, or when the time `limit` has come."""
     if all(table.has_lost(*life) for life in asked[0]) or time.monotonic() > limit:
         table.enqueue(_give, table, asked, answer)
     else:
@@ -87,7 +92,7 @@ def _answer_when_known(table: Table, asked: Any, answer: Future, limit: float) -
 
 
 def _give(table: Table, asked: Any, answer: Future) -> None:
-    """Give orphans to the worker that asked for them, unless it has left meanwhile."""
+    """Make the worker that asks the parent of the orphans here, and tell it how many there are, unless it has left meanwhile."""
     lives, records, parent = asked
     if parent in table.agent.gone:
         answer.set_result(b"")

@@ -32,7 +32,7 @@ _allowed = _Allowed()
 
 
 def _enable_jit_rref_pickle() -> None:
-    """Allow `jit.save` to write RRefs in this thread."""
+    """Allow `jit.save` to write RRefs into files in this thread; without this it raises a RuntimeError."""
     _allowed.now = True
 
 
@@ -42,7 +42,7 @@ def _disable_jit_rref_pickle() -> None:
 
 
 def pack(rref: RRef) -> Packed:
-    """Encode an RRef for a file and count the file as a child of it."""
+    """Encode an RRef for a file, and count the file as a child of it; RuntimeError unless this thread may (see above)."""
     if not _allowed.now:
         raise RuntimeError("RRef jit pickling is only allowed inside RPC calls.")
     table, record = rref._table, rref._record
@@ -56,7 +56,10 @@ def pack(rref: RRef) -> Packed:
 
 
 def unpack(number: int, owner: int, writer: int, fork: int) -> RRef:
-    """Decode an RRef of a file; the worker that wrote the file counts it."""
+    """Return the RRef for what `pack` has written into a file; the worker that wrote the file then counts it.
+
+    RuntimeError if its workers are not in this job, or the value has been freed.
+    """
     agent = get_agent()
     table = table_of(agent)
     if owner not in agent.workers or writer not in agent.workers:
@@ -65,7 +68,7 @@ def unpack(number: int, owner: int, writer: int, fork: int) -> RRef:
         record = table.owners.get(number)
         if record is None:
             raise RuntimeError("the value of the RRef in this file has been freed")
-        made = make(table, record)
+        made = make(table, record)  # first: once the claim is served, the file does not keep the value any more
         agent.call(writer, _claim, (number, fork, None), None, seconds_of(agent, -1)).wait()
         return made
     agent.call(writer, _claim, (number, fork, agent.rank), None, seconds_of(agent, -1)).wait()
@@ -75,7 +78,10 @@ def unpack(number: int, owner: int, writer: int, fork: int) -> RRef:
 
 
 def _claim(number: int, fork: int, reader: int | None) -> None:
-    """Runs on the writer: count the reader (None if it is the owner, which needs no fork) and stop counting the file."""
+    """Count the worker `reader` as a child of an RRef in a file, and stop counting the file. Runs on the writer of the file.
+
+    `reader` is None if it is the owner, which needs no fork; `number` and `fork` are those of `pack`.
+    """
     table = table_of(get_agent())
     record: Any = table.users.get(fork) if fork else table.owners.get(number)
     if record is None:

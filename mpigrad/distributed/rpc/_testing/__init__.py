@@ -1,4 +1,7 @@
-"""Fault injection: a backend that fails or delays messages of chosen types, for tests of programs that use RPC."""
+"""Fault injection: a backend of RPC that fails or delays messages of chosen types, for tests of programs that use RPC.
+
+Use it with `rpc.init_rpc(..., rpc_backend_options=FaultyMPIRpcBackendOptions(...))`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ __all__ = ["FaultyMPIRpcBackendOptions", "FaultyTensorPipeRpcBackendOptions", "i
 
 
 def is_available() -> bool:
-    """Whether faults can be injected: always.
+    """Return True: faults can be injected wherever RPC can be used (PyTorch asks this first).
 
     >>> is_available()
     True
@@ -24,10 +27,10 @@ class FaultyMPIRpcBackendOptions(MPIRpcBackendOptions):
     """Options of RPC over MPI with faults.
 
     Args:
-        messages_to_fail: names of message types whose first sends fail, such as "PYTHON_CALL"; an unknown name raises an error
-            that lists all names.
-        messages_to_delay: seconds to wait before sending, by name of message type.
-        num_fail_sends: how often a message fails before it is sent; with 0, none fails.
+        messages_to_fail: names of message types whose first sends fail, such as "PYTHON_CALL"; an unknown name raises a
+            ValueError that lists all names.
+        messages_to_delay: a dict from names of message types to the seconds by which their messages are sent later.
+        num_fail_sends: how often each message of `messages_to_fail` fails before it is sent; with 0, none fails.
 
     The other options are those of `MPIRpcBackendOptions`.
 

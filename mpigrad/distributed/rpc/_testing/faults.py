@@ -1,4 +1,4 @@
-"""Injected faults: the first sends of chosen message types fail, or are delayed. The sender asks before each send."""
+"""Injected faults: the first sends of chosen message types fail, or are delayed. The agent's `Sender` asks before each send."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _is_script(name: bytes) -> bool:
 
 
 def message_types(names: Any, argument: str) -> set[int]:
-    """The numbers of message types given by name; ValueError that lists the valid names otherwise."""
+    """Return the numbers of the message types with these names; ValueError, with all valid names, if one is unknown."""
     unknown = [name for name in names if name not in MessageType.__members__]
     if unknown:
         raise ValueError(f"{argument}: {unknown} are not message types; valid are {list(MessageType.__members__)}")
@@ -35,7 +35,7 @@ def message_types(names: Any, argument: str) -> set[int]:
 
 
 class Faults:
-    """Decides for each message of an agent whether it fails, is delayed or is sent."""
+    """Decides for each message of an agent whether it fails, is delayed or is sent; arguments as in the options."""
 
     def __init__(self, messages_to_fail: Any, messages_to_delay: dict[str, float], num_fail_sends: int) -> None:
         self._fail = message_types(messages_to_fail, "messages_to_fail")
@@ -44,10 +44,10 @@ class Faults:
         self._num_fail_sends = num_fail_sends
         self._failed: dict[Any, int] = {}
         self._lock = threading.Lock()
-        self._late = threading.local()
+        self._late = threading.local()  # `sending`: this thread sends a delayed message, which must not be delayed again
 
     def stops(self, agent: Agent, message: Message) -> bool:
-        """Whether a message must not be sent now: it has failed, or a timer will send it later."""
+        """Return whether a message must not be sent now: it fails, or a timer will send it later."""
         dst, kind, payload = message.dst, self._named(message), message.payload
         if getattr(self._late, "sending", False):
             return False
@@ -61,8 +61,11 @@ class Faults:
         return bool(seconds)
 
     def _named(self, message: Message) -> int:
-        """PyTorch's type of a message. PyTorch has separate types for calls of operators and scripted functions, and for fetches
-        of their results. Fetches are not distinguishable here, so they get the type that the options name."""
+        """Return the type by which the options name a message, a number of `MessageType`.
+
+        PyTorch has separate types for calls of operators and scripted functions, and for fetches of their results.
+        Fetches are not distinguishable here, so they get the type that the options name.
+        """
         kind = message.kind
         if kind in _SCRIPT_CALLS and (is_library(message.function) or _is_script(message.function)):
             return _SCRIPT_CALLS[kind]

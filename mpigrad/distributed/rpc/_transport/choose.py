@@ -11,7 +11,10 @@ from mpigrad.distributed._mpi import mpi
 
 
 def on_several_hosts(size: int) -> bool:
-    """Whether the ranks may be on several hosts, from the launcher's environment variables; True if they are not set."""
+    """Return whether the `size` ranks of the job may be on several hosts; True if that is not known.
+
+    Taken from the environment variables of launchers, since asking MPI would be a collective operation.
+    """
     local = os.environ.get("MPI_LOCALNRANKS", "")
     if local.isdigit():
         return int(local) < size
@@ -19,9 +22,13 @@ def on_several_hosts(size: int) -> bool:
 
 
 def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
-    """Open the transport that works with this MPI. Both kinds send the same frames, so ranks may choose differently."""
+    """Return the transport for a communicator that suits this MPI library and job.
+
+    All kinds send the same frames, so ranks may choose differently. `first_tag` is the first MPI tag that it may use.
+    """
     MPI = mpi()
     surviving = survive() or heartbeat() > 0
+    # MPICH's ucx device between hosts: see mpi_probing.py for what hangs there
     probing = "ch4:ucx" in MPI.Get_library_version() and comm.Get_size() > 1 and on_several_hosts(MPI.COMM_WORLD.Get_size())
     if surviving:
         from .mpi_surviving import SurvivingProbedTransport, SurvivingTransport

@@ -24,8 +24,10 @@ Fate = Callable[[int, int, bytes], "float | None"]
 class MemoryNetwork:
     """The queues between the agents of one process, one for each pair of ranks.
 
-    `fate(src, dst, frame)` returns after how many seconds a frame arrives, or None to drop it. `seed` makes the order of frames
-    from different senders random, but repeatable.
+    Args:
+        size: the number of ranks.
+        fate: called as `fate(src, dst, frame)`; returns after how many seconds the frame arrives, or None to drop it.
+        seed: makes the order of frames from different senders random, but repeatable. Without it, senders take turns.
     """
 
     def __init__(self, size: int, fate: Fate | None = None, seed: int | None = None) -> None:
@@ -44,11 +46,14 @@ class MemoryNetwork:
         self.device_receivers: dict[int, Any] = {}  # where device arrays for each rank arrive
 
     def transport(self, rank: int) -> MemoryTransport:
-        """The transport of one rank."""
+        """Return the transport for one rank."""
         return MemoryTransport(self, rank)
 
     def put(self, src: int, dst: int, frame: bytes, message: bytearray) -> None:
-        """Enqueue a message for `dst`, or drop it."""
+        """Enqueue a message for `dst`, or drop it, as `fate` decides.
+
+        `frame` is what `fate` sees; `message` is the copy that arrives, with the arrays that follow.
+        """
         seconds = 0.0 if self.fate is None else self.fate(src, dst, frame)
         if seconds is None or src in self.dead or dst in self.dead:
             self.lost += 1
@@ -57,7 +62,7 @@ class MemoryNetwork:
             self._queues[dst][src].append((time.monotonic() + seconds, message))
 
     def get(self, dst: int) -> bytearray | None:
-        """A message for `dst` that has arrived, from any sender; with a seed, from a random one. None if there is none."""
+        """Remove and return a message for `dst` that has arrived, from any sender; None if there is none."""
         queues = self._queues[dst]
         if not any(queues.values()):
             return None
@@ -73,7 +78,10 @@ class MemoryNetwork:
         return turn % count if self.random is None else self.random.randrange(count)
 
     def lose(self, rank: int, ranks: Any = None, seconds: float = 0.0) -> None:
-        """Declare a rank lost: its frames are dropped from now on; the others (or `ranks`) get LOST frames after some seconds."""
+        """Declare a rank lost: its frames, and those to it, are dropped from now on.
+
+        The other ranks, or only `ranks`, get a LOST frame about it after `seconds`.
+        """
         self.dead.add(rank)
         for dst in range(self.size) if ranks is None else ranks:
             if dst != rank:
@@ -82,7 +90,7 @@ class MemoryNetwork:
                     self._queues[dst][dst].append((time.monotonic() + seconds, frame))
 
     def gather(self, rank: int, data: bytes, deadline: float) -> list[bytes]:
-        """The data of all ranks; waits until all have called it."""
+        """Return the `data` of all ranks, in order; waits until all have called it. TimeoutError after the deadline."""
         self._gathered[rank] = data
         while len(self._gathered) < self.size:
             if time.monotonic() > deadline:

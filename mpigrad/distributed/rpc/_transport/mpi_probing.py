@@ -1,4 +1,4 @@
-"""Transport over MPI that receives frames with matched probes, for MPI libraries whose pre-posted receives hang.
+"""Transport over MPI that receives frames with matched probes, for MPI libraries whose receives hang if posted in advance.
 
 Observed with MPICH 5.0.2 (wheel, ucx device) over TCP between two network namespaces, with plain mpi4py: a burst of 64 small
 messages into 16 receives from ANY_SOURCE hangs after 16 to 23 messages, with persistent receives and with `Irecv`, every time.
@@ -17,7 +17,7 @@ from .._protocol.message import HEADER_SIZE
 
 
 class ProbedTransport(MPITransport):
-    """`MPITransport` without the ring of receives: each frame is found by a matched probe."""
+    """`MPITransport` without the ring of posted receives: it finds each frame by a matched probe."""
 
     def __init__(self, comm: Any, first_tag: int = 0) -> None:
         super().__init__(comm, first_tag)

@@ -6,9 +6,9 @@ MPI_ERR_PROC_FAILED_PENDING once for each process that ends, 5 to 35 ms after it
 complete silently; large ones raise.
 
 Invariants
-- A rank is added to `dead` once; from then on nothing is sent to it and its frames are dropped, in both directions for good.
+- A rank is added to `dead` once and stays there: nothing is sent to it any more, and its frames are dropped.
 - `Ack_failed` comes before `Get_failed`: a failure between the two is reported again, never missed.
-- MPI sends each frame in one part (`survival.WHOLE`): of a sender that dies, a frame has arrived or it has not.
+- MPI sends each frame in one part (`survival.WHOLE`): when a sender dies, a frame has arrived completely or not at all.
 - Memory that MPI or the other process may still use is kept: for good if the other process only stopped answering, and until
   MPI has completed the request, with an error, if it has ended.
 """
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class SurvivingTransport(MPITransport):
-    """`MPITransport` for jobs that go on when a rank is lost."""
+    """`MPITransport` for jobs that go on when a rank is lost: reports each loss as a LOST frame instead of raising an error."""
 
     reports_losses = True
 
@@ -76,7 +76,7 @@ class SurvivingTransport(MPITransport):
         return isinstance(error, MPI.Exception) and error.Get_error_class() in codes
 
     def _notice(self) -> bool:
-        """Ask MPI which ranks have failed, and report new ones; whether there are any."""
+        """Ask MPI which ranks have failed, and report new ones as LOST frames; returns whether there are any."""
         if not self._asks:
             return False
         self._comm.Ack_failed()
@@ -88,7 +88,10 @@ class SurvivingTransport(MPITransport):
         return bool(new)
 
     def abandon(self, rank: int, ended: bool) -> None:
-        """End everything that is under way with a rank. `ended`: its process has ended, so that it uses no memory any more."""
+        """End all transfers with a lost rank, and send it nothing from now on.
+
+        `ended`: its process has ended, so that it cannot use any memory of this process any more.
+        """
         if rank in self.dead:
             return
         self.dead.add(rank)
@@ -119,9 +122,9 @@ class SurvivingTransport(MPITransport):
             base._abandoned.append(request)  # with its slot, which is never used again
 
     def _drop_receive(self, requests: list[Any], bulk: FrameWithArrays, ended: bool) -> None:
-        """Drop a message whose arrays will not come; keeps their memory unless each request has completed with an error.
+        """Drop a message whose arrays will not come. Their memory is kept unless each request has completed with an error.
 
-        `ended`: the sender's process has ended; otherwise it may still write to the memory, which is kept for good.
+        `ended`: the sender's process has ended; otherwise it may still write to the memory, which is then kept for good.
         """
         done = ended
         for request in requests:
@@ -141,6 +144,6 @@ class SurvivingProbedTransport(SurvivingTransport, ProbedTransport):
 
 
 def check_members(MPI: Any, comm: Any) -> None:
-    """Raise MPI's error for failed processes if a rank of the communicator has failed."""
+    """Raise MPI's error for failed processes (ERR_PROC_FAILED) if a rank of the communicator has failed."""
     if failed_ranks(MPI, comm):
         raise MPI.Exception(MPI.ERR_PROC_FAILED)

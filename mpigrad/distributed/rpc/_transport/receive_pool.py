@@ -31,7 +31,10 @@ _kept = [0]
 
 
 class Block:
-    """Memory of one received array; gives it back when it dies."""
+    """The memory of one received array; returns it to the pool when it is freed.
+
+    `memory` is the buffer with its address, `size` its length, of which the array uses `nbytes`.
+    """
 
     __slots__ = ("__array_interface__", "memory", "size")
     lends_memory = True  # only arrays refer to this object, so an array with the only reference may be kept as a gradient
@@ -42,7 +45,7 @@ class Block:
 
     @edge
     def __del__(self) -> None:
-        before = enter()
+        before = enter()  # a guarded section: an interrupt here would lose the memory
         if _kept[0] + self.size <= LIMIT:
             _kept[0] += self.size
             _free.setdefault(self.size, deque()).append(self.memory)
@@ -50,7 +53,7 @@ class Block:
 
 
 def receive_array(nbytes: int) -> Any:
-    """An uninitialised array of bytes to receive into."""
+    """Return an uninitialised array of `nbytes` bytes (uint8) to receive into."""
     if nbytes < _GRAIN:
         return np.empty(nbytes, np.uint8)
     size = _rounded(nbytes)
@@ -63,6 +66,7 @@ def receive_array(nbytes: int) -> Any:
 
 
 def _fresh(size: int) -> tuple[Any, int]:
+    """Return new memory of this size, and its address."""
     if not _FEWEST <= size < _MOST:
         made = np.empty(size, np.uint8)
         return made, made.ctypes.data
@@ -75,7 +79,10 @@ def _fresh(size: int) -> tuple[Any, int]:
 
 
 def _piece(size: int) -> list[tuple[Any, int]]:
-    """New memory for some blocks: two huge pages, or for one block as many as it fills. Returns each block with its address."""
+    """Allocate new memory in huge pages and cut it into blocks of `size` bytes; returns each block with its address.
+
+    Two huge pages are cut; if only one block fits into them, just the memory for that block is allocated.
+    """
     count = _MOST // size
     length = _MOST if count > 1 else size
     memory = mmap.mmap(-1, _HUGE + length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -90,7 +97,7 @@ def _piece(size: int) -> list[tuple[Any, int]]:
 
 
 def _rounded(nbytes: int) -> int:
-    """The size class: an eighth of a power of two, so that at most an eighth is wasted."""
+    """Return the size of the block for an array: rounded up by at most an eighth, so that similar arrays share blocks."""
     step = max(_GRAIN, 1 << max(0, nbytes.bit_length() - 4))
     return (nbytes + step - 1) // step * step
 
@@ -108,5 +115,5 @@ def trim() -> None:
 
 
 def kept_bytes() -> int:
-    """The number of bytes that are kept for reuse."""
+    """Return the number of bytes that the pool keeps for reuse."""
     return _kept[0]

@@ -1,4 +1,4 @@
-"""Exchange of device profiles between workers when a world starts or a worker joins."""
+"""Exchange of device profiles (GPUs and device maps, see `Profile`) when a world starts or a worker joins."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _PART = 240  # bytes per all-gather, which is limited to small records; longer profiles take several rounds
-_MARK = b"\0gpu"
+_MARK = b"\0gpu"  # after the name, which contains no zero byte
 _VERSION_MARK = b"\0wire"
 _VERSION = _VERSION_MARK + str(WIRE_VERSION).encode()
 
 
 def gather_names(name: str, options: Any, transport: Transport, deadline: float) -> tuple[list[str], bool]:
-    """The names of all workers by rank, and whether any of them uses GPUs."""
+    """Exchange names with all ranks; returns the names by rank, and whether any worker uses GPUs.
+
+    A collective operation. RuntimeError if a rank has another wire version, TimeoutError after `deadline`.
+    """
     told = [_without_version(*each) for each in enumerate(transport.allgather(start_record(name, options), deadline))]
     return [each.removesuffix(_MARK).decode() for each in told], any(each.endswith(_MARK) for each in told)
 
 
 def start_record(name: str, options: Any) -> bytes:
-    """What a worker tells all others when it starts: its name, whether it uses GPUs, and the version of its frames."""
+    """Return what a worker tells all others when it starts: its name, whether it uses GPUs, and its wire version."""
     return name.encode() + (_MARK if profile_of(options) else b"") + _VERSION
 
 
@@ -51,7 +54,11 @@ def _without_version(rank: int, record: bytes) -> bytes:
 def gather_profiles(
     names: list[str], options: Any, transport: Transport, deadline: float
 ) -> dict[str, Profile]:
-    """The profiles of all workers by name; ValueError on all workers if the profiles contradict each other."""
+    """Exchange device profiles with all ranks; returns those of all workers by name.
+
+    A collective operation. ValueError on all workers if the profiles contradict each other; TimeoutError after
+    `deadline`.
+    """
     count = device_count()
     gpus = [f"{identity(index)} of {socket.gethostname()}" for index in range(count)]
     mine = Profile(count, list(options.devices), dict(options.device_maps), gpus).encode()
@@ -74,7 +81,10 @@ def _users(profiles: dict[str, Profile]) -> Iterator[tuple[str, str]]:
 
 
 def agent_class(name: str, profiles: dict[str, Profile]) -> type[Agent]:
-    """The class of an agent: `DeviceAgent` if its own options or another worker's device map name its GPUs."""
+    """Return the class for the agent of the worker `name`, given all profiles.
+
+    `DeviceAgent` if its own options or another worker's device map name its GPUs, otherwise `Agent`.
+    """
     mine = profiles.get(name)
     if mine is None:
         return Agent
@@ -90,7 +100,10 @@ def _has_devices(agent: Agent) -> TypeGuard[DeviceAgent]:
 
 
 def begin(agent: Agent, profiles: dict[str, Profile], options: Any, static: bool = True) -> None:
-    """Set up the devices of an agent, before it serves anything."""
+    """Set up the devices of an agent, before it serves anything; does nothing if it uses none.
+
+    `profiles` are those of all known workers by name, `static` whether all workers are known.
+    """
     bind_if_asked()
     if Bound.place is not None:
         agent.progress.pool.on_thread_start(use_bound)
@@ -105,7 +118,7 @@ def begin(agent: Agent, profiles: dict[str, Profile], options: Any, static: bool
 
 # -- dynamic worlds ----------------------------------------------------------------------------------------------------
 def own_profile(name: str, options: Any) -> dict[str, Profile]:
-    """This worker's profile by name, checked as far as possible without the others; empty without device options."""
+    """Return this worker's profile as {name: profile}, checked as far as possible without the others; empty if it uses no GPU."""
     mine = profile_of(options)
     if not mine:
         return {}
@@ -114,19 +127,19 @@ def own_profile(name: str, options: Any) -> dict[str, Profile]:
 
 
 def encode_introduction(agent: Agent) -> bytes:
-    """Encode the introduction of a member of a dynamic world: its name, and its profile if it uses GPUs."""
+    """Encode what a member of a dynamic world tells the others: its name, and its profile if it uses GPUs."""
     profile = profile_of(agent.options)
     return agent.info.name.encode() + (b"\0" + profile.encode() if profile else b"")
 
 
 def decode_introduction(told: bytes) -> tuple[str, Profile]:
-    """Decode an introduction: name and profile."""
+    """Decode an introduction; returns name and profile."""
     name, _, profile = told.partition(b"\0")
     return name.decode(), Profile.decode(profile)
 
 
 def member_joined(agent: Agent, name: str, profile: Profile) -> None:
-    """Note the device map for answers to a worker that has joined; log an error if its maps contradict ours."""
+    """Note the device maps of a worker that has joined; logs an error if they contradict those of this worker."""
     if _has_devices(agent):
         agent.learn(name, profile)
     try:

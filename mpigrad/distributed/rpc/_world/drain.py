@@ -24,7 +24,7 @@ _goodbyes: set[int] = set()
 
 
 def used_group(comm: Any, first_tag: int) -> None:
-    """Remember that a dynamic world was joined on this communicator."""
+    """Remember that this process has joined a dynamic world on this communicator, whose messages use tags from `first_tag` on."""
     from mpigrad.distributed._mpi import mpi
 
     _groups[mpi()._handleof(comm)] = (comm, first_tag)
@@ -36,8 +36,9 @@ def note_bye(src: int) -> None:
 
 
 def drain_dynamic_groups() -> None:
-    """Exchange BYE messages on all communicators that were used for dynamic worlds. Called at exit. In a job that survives deaths
-    MPI is not finalised, so messages may be left over.
+    """Exchange BYE messages on all communicators that were used for dynamic worlds. Called at exit.
+
+    In a job that survives deaths MPI is not finalised, so nothing has to be drained.
     """
     while _groups and not survive():
         _, (comm, first_tag) = _groups.popitem()

@@ -10,14 +10,14 @@ it is given, or COMM_WORLD, with tags from the upper half of the allowed range. 
 on COMM_WORLD must give `init_rpc` a separate communicator. Each frame carries the epoch of the incarnation it is
 meant for; frames for another one are dropped.
 
-A joining rank can learn which ranks are members, but not that a rank is none. `init_rpc` therefore returns when every
-member it has heard of has answered or left, and at the latest after GRACE seconds without news of them. If no rank
+A joining rank can learn which ranks are members, but not which are not. `init_rpc` therefore returns when every member that
+this rank has heard of has answered or left, and at the latest after GRACE seconds without news of them. If no rank
 answers at all, it gives up after LOOKS polls, 2 ms apart, and PAUSES times the longest of these polls: if the machine
 is so busy that this rank had to wait for a core, members may be waiting for one now. After LONGEST seconds without an
 answer it gives up in any case. A call to an unknown name or rank waits GRACE seconds for it to join before it fails.
 
-Members remember which incarnations have left, also those of which they never knew, and those that left before they joined again:
-a member that adopts RRefs (`_rref/adoption.py`) asks the others for it, and a graceful shutdown waits for the answers.
+Members remember which incarnations of a rank have left, even of ranks that they did not know as members: a member that adopts
+RRefs (`_rref/adoption.py`) asks the others for it, and a graceful shutdown waits for the answers.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _left: dict[int, dict[int, int]] = {}  # handle of a communicator -> rank -> its
 
 
 def join_dynamic(name: str, comm: Any, options: Any) -> Agent:
-    """Join the dynamic world of a communicator."""
+    """Join the dynamic world of a communicator and return the agent; RuntimeError if another member has this name."""
     upper = comm.Get_attr(mpi().TAG_UB) or 32767
     used_group(comm, upper // 2)
     left = _left.setdefault(mpi()._handleof(comm), {})
@@ -72,9 +72,9 @@ def join_dynamic(name: str, comm: Any, options: Any) -> Agent:
 
 
 def join(name: str, transport: Transport, options: Any, left: dict[int, int] | None = None) -> Agent:
-    """Join the dynamic world of a transport's communicator; RuntimeError if another member has this name.
+    """Join the dynamic world of a transport's communicator and return the agent; RuntimeError if another member has this name.
 
-    `left` is what this rank remembers of its earlier incarnations: see `Membership.note_left`.
+    `left` is what this rank remembers from its earlier incarnations: rank -> latest incarnation that has left.
     """
     profiles = own_profile(name, options)
     agent = new_agent(name, transport, options, agent_class(name, profiles))
@@ -98,9 +98,9 @@ def join(name: str, transport: Transport, options: Any, left: dict[int, int] | N
 
 
 class Membership:
-    """The state of one member of a dynamic world: how it joins and leaves, and which other members it knows.
+    """One member of a dynamic world: how it joins and leaves, and which other members it knows.
 
-    Handlers run on any thread. `_admission` makes sure that no member is welcomed after `close`.
+    Messages are handled on any thread that polls. `left` is rank -> its latest incarnation that has left.
     """
 
     def __init__(self, agent: Agent, left: dict[int, int]) -> None:
@@ -116,8 +116,10 @@ class Membership:
         self._admission = threading.Lock()  # held while a member is welcomed, and while `close` runs
 
     def announce(self) -> None:
-        """Send a JOIN to all ranks. Must run before anything is received: the JOIN is for any incarnation of a rank, so no
-        epoch of a rank may be known yet."""
+        """Send a JOIN to all ranks.
+
+        Before anything is received: the JOIN is for any incarnation of a rank, so no epoch of a rank may be known yet.
+        """
         agent, place = self._agent, replaced()
         lost = 0 if place is None else place + 1
         for rank in self._others():
@@ -128,7 +130,7 @@ class Membership:
         self._news, looks, longest = time.monotonic(), 0, 0.0
         while self._others() and self._refused is None and not self._settled(time.monotonic() - self._news, looks, longest):
             began = time.monotonic()
-            block(Future(), began + 0.002)
+            block(Future(), began + 0.002)  # a pause in which threads of the pool receive the answers
             guard.deliver()
             looks, longest = looks + 1, max(longest, time.monotonic() - began)
         self._joining = False
@@ -148,17 +150,20 @@ class Membership:
         return [rank for rank in range(self._agent.transport.size) if rank != self._agent.rank]
 
     def _settled(self, silence: float, looks: int, longest: float) -> bool:
-        """Whether to stop waiting for answers, after `silence` seconds without news and `looks` polls; `longest` is the
-        duration of the longest poll."""
+        """Return whether to stop waiting for answers.
+
+        There was no news for `silence` seconds, in `looks` polls, of which the longest took `longest` seconds.
+        """
         if not self._expected:
             return looks >= LOOKS and silence >= PAUSES * longest or silence > LONGEST
         return self._expected <= self._welcomed | self._agent.gone.keys() | self._dead() or silence > GRACE
 
     def _dead(self) -> set[int]:
-        """The lost ranks, if the transport notices any."""
+        """Return the ranks that the transport knows to be lost."""
         return getattr(self._agent.transport, "dead", set())
 
     def on_join(self, message: extensions.RawMessage) -> None:
+        """Handle the JOIN of another rank: add it and answer with a WELCOME, or refuse it if its name is taken."""
         with self._admission:
             if self._open:
                 self._answer_join(message)
@@ -186,6 +191,7 @@ class Membership:
         agent.notify(message.src, MessageType.WELCOME, body, extra=agent.epoch)
 
     def on_welcome(self, message: extensions.RawMessage) -> None:
+        """Handle the answer to this worker's JOIN: add the member and note which others it knows; or note the refusal."""
         body = message.body
         self._news = time.monotonic()
         if body[:1] == b"\0":
@@ -216,7 +222,10 @@ class Membership:
         member_joined(agent, name, profile)
 
     def note_left(self, rank: int, epoch: int) -> None:
-        """Remember that an incarnation of a rank has left, whether this worker knew it or not. After `lose`, if it did."""
+        """Remember that an incarnation of a rank has left, whether this worker knew it or not.
+
+        If it was known, `lose` must be called first.
+        """
         self._agent.rrefs.enqueue(self._note, rank, epoch)
 
     def _note(self, rank: int, epoch: int) -> None:
@@ -224,7 +233,7 @@ class Membership:
         self._left[rank] = self._agent.rrefs.lost[rank]
 
     def await_worker(self, to: Any) -> WorkerInfo | None:
-        """Wait up to GRACE seconds for a worker that is not known yet; None if it does not join."""
+        """Wait up to GRACE seconds for the worker with this name or rank; returns its `WorkerInfo`, None if it does not join."""
         agent = self._agent
         limit = time.monotonic() + GRACE
         while to not in agent.gone and time.monotonic() < limit:
@@ -238,7 +247,7 @@ class Membership:
         return None
 
     def leave(self, deadline: float | None) -> None:
-        """Wait for own calls, then for the other members' calls to this one; TimeoutError after the deadline."""
+        """Wait for this worker's own calls, then until the others have no calls to it; TimeoutError after the deadline."""
         agent = self._agent
         self._until(agent.quiet, deadline)
         told = [
@@ -255,7 +264,7 @@ class Membership:
             guard.deliver()
 
     def on_depart(self, message: extensions.RawMessage) -> Future:
-        """A member wants to leave: make no new calls to it, and answer once the pending ones are done."""
+        """A member wants to leave: start no calls to it any more, and answer when those that are pending have ended."""
         agent = self._agent
         info = agent.workers.pop(message.src, None)
         if info is not None:

@@ -29,17 +29,18 @@ FAN_OUT = 16
 
 
 class _Gather:
-    """One gather on one worker: the objects received so far, the future of those of its part of the tree, and of all of them."""
+    """One all-gather on one worker: the objects received so far, and the futures of the steps that it waits for."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Any] = {}
-        self.names: list[str] = []  # who takes part; empty until this worker does
+        self.names: list[str] = []  # the workers that take part; empty until this worker does
         self.expected = -1  # the number of objects of this worker's part; unknown until it takes part itself
-        self.collected, self.result = Future(), Future()
+        self.collected = Future()  # done when the objects of this worker's part of the tree are here
+        self.result = Future()  # all objects, from the worker above
 
 
 class _Gathers:
-    """The all-gathers in which one agent takes part."""
+    """The all-gathers in which one agent takes part: `open` by key, and how many there were of each group of workers."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -56,7 +57,10 @@ def _of(agent: Agent) -> _Gathers:
 
 
 def all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TIMEOUT) -> dict[str, Any]:
-    """The objects of all workers by name; see `api._all_gather`."""
+    """Return the objects of all workers that take part, by name; see `api._all_gather`.
+
+    ValueError if this worker is not one of `worker_names`; RuntimeError if one of them has left or is not there in time.
+    """
     agent = get_agent()
     names = sorted(agent.by_name if worker_names is None else worker_names)
     if agent.info.name not in names:
@@ -66,7 +70,7 @@ def all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TI
             raise agent.gone_error(info.id)
     seconds = agent.rpc_timeout if timeout == UNSET_RPC_TIMEOUT else timeout
     gathers = _of(agent)
-    group = blake2b(",".join(names).encode(), digest_size=16).hexdigest()
+    group = blake2b(",".join(names).encode(), digest_size=16).hexdigest()  # short in messages, for any number of workers
     with gathers.lock:  # all workers count the gathers of a group, so equal numbers mean the same gather
         gathers.counts[group] += 1
         key = f"{gathers.counts[group]}:{group}"
@@ -78,7 +82,12 @@ def all_gather(obj: Any, worker_names: Any = None, timeout: float = UNSET_RPC_TI
 
 
 def _take_part(agent: Agent, gathers: _Gathers, key: str, names: list[str], obj: Any, seconds: float) -> dict[str, Any]:
-    """Collect the objects of this worker's part, send them to the worker above, get all objects, send them to those below."""
+    """Do this worker's share of a gather; returns all objects by name.
+
+    It collects the objects of its part of the tree, sends them to the worker above, gets all objects from there, and
+    sends them on. `key` identifies the gather, `names` are the workers in order, `seconds` the time for each step (0: no
+    limit).
+    """
     place, gather = names.index(agent.info.name), gathers.get(key)
     part = _part(place, len(names))
     with gathers.lock:
@@ -96,7 +105,7 @@ def _take_part(agent: Agent, gathers: _Gathers, key: str, names: list[str], obj:
 
 
 def _part(place: int, count: int) -> list[int]:
-    """The places of a worker and of all workers below it.
+    """Return the places in the order of a worker, at `place`, and of all workers below it in the tree of `count` workers.
 
     >>> _part(1, 40)[:4], len(_part(0, 40)), _part(20, 40)
     ([1, 17, 18, 19], 40, [20])
@@ -110,7 +119,7 @@ def _part(place: int, count: int) -> list[int]:
 
 
 def _tell(agent: Agent, key: str, followers: list[str], objects: dict[str, Any], seconds: float) -> None:
-    """Send all objects to the followers, and wait until they have them."""
+    """Send all objects to the followers, and wait until they have them; RuntimeError if one does not answer in time."""
     told = [(name, agent.call(agent.find(name).id, _complete, (key, objects), None, seconds)) for name in followers]
     errors = []
     for name, fut in told:
@@ -126,6 +135,7 @@ def _tell(agent: Agent, key: str, followers: list[str], objects: dict[str, Any],
 
 
 def _await(agent: Agent, fut: Future, seconds: float, missing: Callable[[], list[str]]) -> Any:
+    """Return the future's value; RuntimeError after `seconds` (0: no limit) with the workers that `missing` names."""
     agent.wait(fut, time.monotonic() + seconds if seconds else None)
     if not fut.done():
         raise RuntimeError(f"timed out in _all_gather after {seconds:.2f} seconds, waiting for {missing()}")
@@ -145,7 +155,7 @@ def _worker_lost(agent: Agent, rank: int) -> None:
 
 
 def _collect(key: str, objects: dict[str, Any]) -> None:
-    """Add the objects of a follower and its part, or of this worker. Runs on the worker above."""
+    """Add the objects of a follower's part, or of this worker, to a gather. Runs on the worker above."""
     gathers = _of(get_agent())
     gather = gathers.get(key)
     with gathers.lock:
@@ -156,7 +166,7 @@ def _collect(key: str, objects: dict[str, Any]) -> None:
 
 
 def _complete(key: str, objects: dict[str, Any]) -> None:
-    """Runs on a follower: completes its gather."""
+    """Set the result of a gather: all objects. Runs on a follower."""
     gather = _of(get_agent()).get(key)
     if not gather.result.done():
         gather.result.set_result(objects)

@@ -1,9 +1,9 @@
-"""Watching the previous worker: finds workers that MPI does not report, as they exited by themselves, were stopped or cut off.
+"""Heartbeats: find lost workers that MPI does not report, because they exited by themselves, were stopped or cut off.
 
-The live workers form a ring in the order of ranks. Each watches the previous one, so that the cost per worker does not grow with
-the world, and tells all others if it finds it lost.
+The live workers form a ring in the order of ranks. Each one watches the previous one, so that the cost per worker does not grow
+with the world. A worker that finds the previous one lost tells all others.
 
-- If both are on one host, it checks now and then whether the process exists: launchers report only deaths by a signal.
+- If both are on one host, it checks now and then whether the other process exists: launchers report only deaths by a signal.
 - If the job was started with `--heartbeat SECONDS`, each worker sends PARTS heartbeats to the next one in that time. A worker
   that misses PARTS heartbeats in a row declares the previous one lost. If several neighbours fall silent, they are found one
   after the other, each after that time.
@@ -39,7 +39,11 @@ LOOK_SECONDS = 0.25  # between two checks whether the process of the previous wo
 
 
 class Heartbeat:
-    """The heartbeats of one agent: sent to the next worker, expected of the previous one."""
+    """The heartbeats of one agent: sent to the next worker, expected of the previous one.
+
+    `seconds`: a worker that is silent for so long is lost; 0 switches heartbeats off, and only the process of the
+    previous worker is checked, if it is on the same host.
+    """
 
     def __init__(self, agent: Agent, seconds: float) -> None:
         self._agent = agent
@@ -52,9 +56,9 @@ class Heartbeat:
         self.beat()
 
     def beat(self) -> None:
-        """One step of the clock: send a heartbeat to the next worker, and check the previous one."""
+        """Do one step and schedule the next: send a heartbeat to the next worker, and check the previous one."""
         agent = self._agent
-        agent.after(self._step, self.beat)
+        agent.after(self._step, self.beat)  # first: an error below must not end the heartbeats
         ranks = sorted(agent.workers)
         if len(ranks) < 2 or agent.rank not in agent.workers:
             return
@@ -87,7 +91,10 @@ class Heartbeat:
         lose(agent, rank, life, how, agent.rank, silence)
 
     def heard(self, src: int, pid: int, host: int) -> None:
-        """A heartbeat has arrived, or a question for this worker's process id."""
+        """Handle a heartbeat of the worker `src`. `pid` is its process id, `host` its `host_id`.
+
+        A heartbeat whose `pid` is 0 asks for one of this worker.
+        """
         if not pid:
             self._agent.notify(src, MessageType.HEARTBEAT, extra=os.getpid(), extra2=host_id())
         elif src == self._previous:
@@ -96,7 +103,10 @@ class Heartbeat:
 
 
 def host_id() -> int:
-    """A number for this host and its process ids: processes with the same number can send each other signals."""
+    """Return a number for this host and its process ids, 56 bits.
+
+    Processes with the same number are on one host and in one PID namespace: each can look up the process id of the other.
+    """
     try:
         space = os.stat("/proc/self/ns/pid").st_ino
     except OSError:
@@ -115,7 +125,7 @@ def _exists(pid: int) -> bool:
 
 
 def watch(agent: Agent, seconds: float) -> None:
-    """Start to watch the previous worker, if the job survives deaths or has heartbeats (`seconds` above 0)."""
+    """Start to watch the previous worker, if the job survives deaths or `seconds` (see `Heartbeat`) is above 0."""
     if seconds or survive():
         agent.slots["heartbeat"] = Heartbeat(agent, seconds)
 

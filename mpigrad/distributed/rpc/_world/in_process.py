@@ -31,9 +31,13 @@ from .static import start_static
 def in_process_world(
     size: int, fate: Fate | None = None, seed: int | None = None, graceful: bool = True, **options: Any
 ) -> Iterator[list[Agent]]:
-    """Start agents worker0, worker1 ... and shut them down at the end of the block, gracefully if `graceful`.
+    """Start the agents worker0, worker1 ... in this process; yields the list of them, and shuts them down at the end.
 
-    `fate` and `seed` are as in `MemoryNetwork`; the options are those of `MPIRpcBackendOptions`.
+    Args:
+        size: the number of agents.
+        fate, seed: as in `MemoryNetwork`.
+        graceful: whether to shut down gracefully at the end.
+        options: those of `MPIRpcBackendOptions`, for all agents.
     """
     network = MemoryNetwork(size, fate, seed)
     with current.shared_process():
@@ -64,7 +68,7 @@ def _adopt(agent: Agent) -> None:
 
 @contextmanager
 def acting_as(agent: Agent) -> Iterator[Agent]:
-    """Make `agent` the current one of this thread."""
+    """Make `agent` the current one of this thread inside the block."""
     before = current.current.agent
     current.set_agent(agent)
     try:

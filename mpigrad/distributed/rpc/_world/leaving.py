@@ -12,10 +12,11 @@ from .._protocol.message import MessageType
 
 
 def leave(agent: Agent, graceful: bool, timeout: float) -> None:
-    """Shut an agent down; RuntimeError if the other workers are not ready within `timeout` seconds (0: no limit).
+    """Shut an agent down. `graceful`: together with all others, when no call is pending; otherwise at once.
 
-    After an interrupt during the wait the agent of a static world still works, and `leave` can be called again. A member of a
-    dynamic world has already told the others that it leaves, so it stops.
+    RuntimeError if the other workers are not ready within `timeout` seconds (0: no limit). After an interrupt (Ctrl-C)
+    during the wait the agent of a static world still works, and `leave` can be called again; a member of a dynamic world
+    has already told the others that it leaves, so it stops.
     """
     deadline = time.monotonic() + timeout if timeout else None
     clean, ends = False, True
@@ -28,7 +29,8 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
                     hook(agent)
                 assert agent.membership is not None
                 agent.membership.leave(deadline)
-            # if deaths are survived, a worker may die after it has told only some others to leave, so that all tell each other
+            # in a job that survives deaths, the coordinator may die when it has told only some workers that they may leave:
+            # then each one tells all others that it leaves, as after an end that was not clean
             closing = agent.closing_protocol
             clean = agent.gone.keys() <= closing.left and not closing.losses and not agent.transport.reports_losses
     except TimeoutError as error:
@@ -43,10 +45,10 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
 
 
 def stop(agent: Agent, clean: bool) -> None:
-    """Stop an agent: its threads and its transport. `clean`: all workers have agreed that no message is in flight."""
+    """Stop the threads and the transport of an agent. `clean`: all workers have agreed that no message is in flight."""
     if agent.membership is not None:
         agent.membership.close()
-    elif not clean:
+    elif not clean:  # so that the calls of others to this worker fail now, and not at their timeouts
         for rank in {*agent.workers, *agent.gone}:
             if rank != agent.rank:
                 agent.notify(rank, MessageType.LEAVE)

@@ -1,4 +1,4 @@
-"""The loss of a worker is one event: this file receives it and tells everything that has to do with the worker.
+"""The loss of a worker as one event: receives it, and passes it to every part of RPC that has state of that worker.
 
 A worker is *lost* if its process has ended, or stopped answering, without leaving the world. The event `lost(worker,
 incarnation, why)` arrives as a LOST frame (`_protocol/lost.py` says from where), on the thread that polls, and is delivered
@@ -50,7 +50,7 @@ Callback = Callable[[WorkerInfo, int, str], Any]
 
 
 class Callbacks:
-    """The callbacks of one agent. Every callback gets every loss, once and in order, one at a time."""
+    """The callbacks of `on_worker_lost` on one agent. Each gets every loss, once and in order, and one runs at a time."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -68,7 +68,7 @@ class Callbacks:
         self._start()
 
     def tell(self, loss: Loss) -> None:
-        """Let a thread of the pool call all callbacks with a new loss."""
+        """Queue the calls of all callbacks with a new loss; a thread of the pool makes them."""
         with self._lock:
             self._losses.append(loss)
             self._queue.extend((callback, loss) for callback in self._callbacks)
@@ -96,15 +96,18 @@ def _call(callback: Callback, loss: Loss) -> None:
 
 
 def callbacks_of(agent: Agent) -> Callbacks:
-    """The callbacks of an agent."""
+    """Return the callbacks of `on_worker_lost` on an agent."""
     return agent.slots.setdefault("lost", Callbacks(agent))
 
 
 def lose(agent: Agent, rank: int, incarnation: int, how: int, reporter: int, milliseconds: int = 0) -> None:
-    """Deliver the event, unless it was delivered before or is about another incarnation.
+    """Deliver the loss of a worker as the module describes, unless that was done or it is about another incarnation.
 
-    `how` is one of the constants of `_protocol/lost.py`, `reporter` the rank that noticed the loss, `milliseconds` how long the
-    worker has been silent.
+    Args:
+        rank, incarnation: which life of which worker was lost.
+        how: one of the constants of `_protocol/lost.py`, such as BY_MPI.
+        reporter: the rank that noticed the loss.
+        milliseconds: how long the worker has been silent, if that is how the loss was noticed.
     """
     info = agent.workers.get(rank)
     if info is None or agent.epochs.get(rank, 0) != incarnation:
@@ -116,7 +119,7 @@ def lose(agent: Agent, rank: int, incarnation: int, how: int, reporter: int, mil
         return
     agent.lost[rank] = loss
     logger.warning("%s: %s was lost: %s", agent.info, info, loss.why)
-    with agent.progress.queue.lock:
+    with agent.progress.queue.lock:  # transports are used under it only
         agent.transport.abandon(rank, how != BY_SILENCE)
         there = agent.transport.world_rank(rank)
     if how == BY_SILENCE and survive():
@@ -140,8 +143,10 @@ def _on_lost(agent: Agent, message: extensions.RawMessage) -> None:
 
 
 def _end(agent: Agent, reporter: int) -> None:
-    """End this process, which the other workers have declared lost. By SIGKILL, which launchers that survive deaths do not
-    take for a failure of the job."""
+    """End this process, which the other workers have declared lost.
+
+    By SIGKILL: launchers that survive deaths do not count it as a failure of the job.
+    """
     by = agent.workers.get(reporter, reporter)
     sys.stderr.write(f"mpigrad: {agent.info} ends: {by} has declared it lost, and all others go on without it\n")
     sys.stderr.flush()

@@ -23,10 +23,13 @@ LAYERS = (
     "mpigrad._ops.reduce.sums",
 )
 """Modules that register handlers and hooks when imported; every worker needs them to serve the others. The operators at the end
-are those of passes: loaded here, they do not delay the first call."""
+are those that backward passes use: imported here, they do not delay the first one."""
 
 def load_layers() -> None:
-    """Import all layers that register themselves with RPC; the one that profiles calls is imported when profiling starts."""
+    """Import all layers that register themselves with RPC.
+
+    The layer that profiles calls is imported now if a profiler is active, otherwise when the first one starts.
+    """
     for name in LAYERS:
         importlib.import_module(name)
     profiler = sys.modules.get("mpigrad.autograd.profiler")
@@ -42,7 +45,10 @@ activity_hooks.append(_load_profiling)
 
 
 def new_agent(name: str, transport: Transport, options: Any, cls: type[Agent] = Agent) -> Agent:
-    """Create an agent whose threads have not started yet."""
+    """Create an agent and let all layers add their state; its threads have not started yet.
+
+    `options` are `MPIRpcBackendOptions`; `cls` is the class of the agent.
+    """
     load_layers()
     agent = cls(name, transport, options.num_worker_threads, options.rpc_timeout)
     agent.options = options

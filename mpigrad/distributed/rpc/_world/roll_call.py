@@ -25,12 +25,16 @@ _WHAT = "the other ranks to call init_rpc"
 
 
 class RollCall:
-    """One rank's view of which ranks are present. After an interrupt `meet` can be called again and continues."""
+    """One rank's part in the roll call. If `meet` is interrupted, it can be called again and continues."""
 
     def __init__(self, comm: Any, size: int | None = None, check: Callable[[Any], None] | None = None) -> None:
-        """`size` is the number of ranks of the communicator that must be present, counted from rank 0; all if not given.
+        """Start to duplicate the communicator, without waiting for it.
 
-        `check` is called with the communicator while this rank waits, and may raise an error."""
+        Args:
+            comm: the communicator of the user.
+            size: how many ranks must be present, counted from rank 0; all if not given.
+            check: called with the communicator now and then while this rank waits; may raise an error to end the wait.
+        """
         self._comm, self._check = comm, check
         self.rank, self.size = comm.Get_rank(), comm.Get_size() if size is None else size
         self._tag = (comm.Get_attr(mpi().TAG_UB) or 32767) // 2 - 1  # below the tags of dynamic worlds
@@ -50,7 +54,10 @@ class RollCall:
                 self.duplicate, self._request = comm.Idup()
 
     def meet(self, deadline: float) -> None:
-        """Wait until `duplicate`, the private communicator, is usable; TimeoutError with the missing ranks otherwise."""
+        """Wait until all ranks are present; TimeoutError, with the missing ranks, after the deadline.
+
+        Afterwards `duplicate`, the private communicator, is usable.
+        """
         nap = 20e-6
         while not self._ended(self._request):
             self.look()
@@ -66,7 +73,7 @@ class RollCall:
         self._receive_the_rest(deadline)
 
     def look(self) -> None:
-        """Send to the witnesses, receive such messages and log the missing ranks, each when it is due."""
+        """Do what is due after the time waited so far: tell the witnesses, receive such messages, log the missing ranks."""
         waited = time.monotonic() - self._began
         if waited < HERE_AFTER or self.size == 1:
             return
@@ -91,13 +98,13 @@ class RollCall:
 
     def _missing(self) -> str:
         if self.rank >= WITNESSES:
-            return f"other ranks of {self.size}; the first ranks say which"
+            return f"other ranks of {self.size}; the logs of the first ranks name them"
         missing = sorted(set(range(self.size)) - self.here)
         names = ", ".join(map(str, missing[:LONGEST_LIST])) + (", ..." if len(missing) > LONGEST_LIST else "")
         return (
-            f"rank{'s' * (len(missing) > 1)} {names} of {self.size}. Have they ended, or do they wait for something else? "
-            "Workers that come and go call init_rpc with dynamic=True; a world of the first n ranks gets world_size=n, one of "
-            "other ranks their communicator, MPIRpcBackendOptions(comm=...)"
+            f"rank{'s' * (len(missing) > 1)} {names} of {self.size}. Have they ended, or are they waiting for something else? "
+            "If workers join and leave, pass dynamic=True; for a world of the first n ranks pass world_size=n; for one of other "
+            "ranks pass their communicator, MPIRpcBackendOptions(comm=...)"
         )
 
     def _ended(self, request: Any) -> bool:

@@ -18,9 +18,9 @@ The agreement runs twice. After the first time all workers drop their RRefs, whi
 second time waits for the messages about that. A worker that reaches `shutdown` first still serves, so its RRefs must
 live until then.
 
-The coordinator leaves after its CLOSE messages, and the communicator is freed. So no worker may send it a message on its own:
-a worker that was interrupted (Ctrl-C) and calls `shutdown` again only answers, or its message could arrive after the end. (In
-Open MPI, which reuses the numbers of communicators, it would then take the place of a message of the next world.)
+The coordinator leaves after its CLOSE messages, and the communicator is freed. So no worker may send it a message unasked: a
+worker that was interrupted (Ctrl-C) and calls `shutdown` again only answers. Otherwise its message could arrive after the end;
+in Open MPI, which reuses the numbers of communicators, the next world would receive it as one of its own.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ PATIENCE = 2.0  # seconds; doubled with each round that is not answered
 
 
 class _Round:
-    """One round on one worker: whose reports are missing, and the sums so far of the workers that it has to ask."""
+    """One round on one worker: which reports are missing, and the sums so far of the workers that it has to ask."""
 
     __slots__ = ("busy", "handled", "issued", "losses", "number", "over", "parent", "waiting")
 
@@ -68,7 +68,7 @@ class _Round:
 
 
 class Closing:
-    """This worker's part in a graceful shutdown."""
+    """One worker's part in a graceful shutdown."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -85,7 +85,7 @@ class Closing:
         self.left: set[int] = set()  # ranks that left by agreement while this worker was interrupted
 
     def run(self, deadline: float | None) -> None:
-        """Return when all workers may leave; TimeoutError after the deadline."""
+        """Wait until all workers may leave, serving calls meanwhile; TimeoutError after the deadline."""
         self._entered = True
         try:
             self._run(deadline)
@@ -105,6 +105,7 @@ class Closing:
                 self._pause(self._changed, 0.05, deadline)
 
     def _coordinate(self, deadline: float | None) -> None:
+        """On the coordinator: bring about both agreements, and tell all others to leave."""
         self._agree(deadline)
         self._last_called = True
         self._agree(deadline)
@@ -116,7 +117,7 @@ class Closing:
             self._agent.notify(part[0], MessageType.CLOSE, encode_ranks(part[1:]), extra=self.losses)
 
     def _live(self, ranks: Sequence[int]) -> Sequence[int]:
-        """The ranks without those that this worker knows to be lost; the coordinator may not know of them."""
+        """Return the ranks that this worker does not know to be lost; the coordinator may know of fewer losses."""
         gone = self._agent.gone
         return [rank for rank in ranks if rank not in gone] if gone else ranks
 
@@ -134,8 +135,9 @@ class Closing:
             pause = min(pause * 1.5, _MAX_PAUSE)
 
     def _heed_last_call(self) -> bool:
-        """After the first agreement, once: drop the objects that are kept for other workers. Runs on the thread in `shutdown`, as
-        it may block.
+        """After the first agreement, once: drop the RRefs of this worker; returns whether this was done now.
+
+        Called on the thread that is in `shutdown`, as it may block.
         """
         if not self._last_called or self._last_call_done:
             return False
@@ -148,7 +150,7 @@ class Closing:
         return [rank for rank in sorted(self._agent.workers) if rank != self._agent.rank]
 
     def _round(self, deadline: float | None) -> tuple[int, int] | None:
-        """The sums of requests issued and finished; None if a worker is busy."""
+        """Ask all workers once; returns the sums of requests issued and finished, None if a worker is not ready to leave."""
         patience = PATIENCE
         while True:
             others, began = self._others(), time.monotonic()
@@ -170,7 +172,10 @@ class Closing:
         return asked.issued, asked.handled
 
     def _ask(self, number: int, parent: int | None, ranks: Sequence[int]) -> _Round:
-        """Begin the round `number` on this worker: ask the heads of the parts of `ranks`. `parent` as in `_Round`."""
+        """Begin the round `number` on this worker: ask the heads of the parts of `ranks` for their reports.
+
+        `parent` is the rank that asked this worker, None on the coordinator.
+        """
         live = self._live(ranks)
         parts = divide(live, FAN_OUT)
         asked = _Round(number, parent, {part[0] for part in parts})
@@ -188,7 +193,7 @@ class Closing:
         return asked
 
     def _end_round(self, asked: _Round) -> None:
-        """All reports are here: add this worker's own, and report the sums to the worker that asked."""
+        """All reports have arrived: add this worker's own, and send the sums to the worker that asked."""
         agent = self._agent
         issued, handled = agent.issued_and_handled()
         entered = self._entered and self._last_called == self._last_call_done  # not between the two agreements
@@ -202,7 +207,11 @@ class Closing:
             agent.notify(asked.parent, MessageType.REPORT, body)
 
     def _pause(self, fut: Future, seconds: float, deadline: float | None, missing: list[int] | None = None) -> None:
-        """Serve requests for `seconds` or until `fut` is done; TimeoutError if the deadline has passed."""
+        """Serve requests for `seconds` or until `fut` is done.
+
+        TimeoutError if the deadline has passed; it names the ranks `missing`, by default those that were not ready in the
+        last round.
+        """
         now = time.monotonic()
         if deadline is not None and now >= deadline:
             waited = missing or ([self._busy] if self._busy not in (_NOT_BUSY, self._agent.rank) else self._others())
@@ -212,12 +221,14 @@ class Closing:
         guard.deliver()
 
     def on_probe(self, message: extensions.RawMessage) -> None:
+        """Handle a PROBE: begin its round here."""
         if message.extra2:
             self._last_called = True
             self._tell_changed()
         self._ask(message.extra, message.src, decode_ranks(message.body))
 
     def on_report(self, message: extensions.RawMessage) -> None:
+        """Handle a REPORT: add its sums; ignored if it belongs to an earlier round."""
         number, losses, busy, issued, handled = _REPORT.unpack(message.body)
         with self._lock:
             asked = self._round_now
@@ -230,6 +241,7 @@ class Closing:
             self._end_round(asked)
 
     def on_close(self, message: extensions.RawMessage) -> None:
+        """Handle a CLOSE: pass it on, and let this worker leave."""
         self.losses = bool(message.extra)
         self._send_close(decode_ranks(message.body))
         if not self._entered:  # interrupted (Ctrl-C) after all workers had agreed: the others leave without this one

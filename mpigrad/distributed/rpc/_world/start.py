@@ -30,14 +30,18 @@ logger = logging.getLogger(__name__)
 
 
 def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> Agent:
-    """Join the world of the communicator in the options, by default COMM_WORLD; without a `world_size`, its dynamic world."""
+    """Join a world over MPI and return the agent; called by `init_rpc`, whose arguments it has.
+
+    `options` are `MPIRpcBackendOptions`; the world is that of their communicator, by default COMM_WORLD. Without a
+    `world_size` it is the dynamic world of that communicator.
+    """
     _mpi.check_thread_level()
     MPI = _mpi.mpi()
     comm = MPI.COMM_WORLD if options.comm is None else options.comm
     if world_size == 1 and comm.Get_size() != 1:
         comm = MPI.COMM_SELF  # world_size=1 in a larger job: this rank is a world by itself
     check_place(rank, world_size, comm)
-    check_expected_size(MPI.COMM_WORLD.Get_size())
+    check_expected_size(MPI.COMM_WORLD.Get_size())  # a launcher of another MPI starts many jobs of one rank
     _mpi.abort_on_uncaught()
     atexit.unregister(_leave_at_exit)  # register again as the last one: handlers run in reverse order
     atexit.register(_leave_at_exit)
@@ -77,7 +81,7 @@ def _join(name: str, comm: Any, world_size: int | None, options: Any, deadline: 
 
 
 class _Meeting:
-    """A start in progress: a private duplicate of the communicator and the transport on it. Survives an interrupt."""
+    """A start of a static world that may be interrupted and continued: the roll call, and the transport on its communicator."""
 
     def __init__(self, comm: Any, size: int) -> None:
         check: Callable[[Any], None] | None = None
@@ -87,7 +91,7 @@ class _Meeting:
         self._transport: MPITransport | None = None
 
     def open(self, deadline: float) -> MPITransport:
-        """Wait for all ranks and open the transport; TimeoutError after the deadline."""
+        """Wait for all ranks, then return the transport; TimeoutError after the deadline."""
         self._roll_call.meet(deadline)
         self.duplicate = self._roll_call.duplicate
         if self._transport is None:
@@ -100,7 +104,7 @@ _meetings: dict[tuple[int, int], _Meeting] = {}  # interrupted or timed-out star
 
 
 def _join_static(name: str, comm: Any, size: int, options: Any, deadline: float) -> Agent:
-    """Start a static world, or continue an interrupted start: the other ranks still wait in the same collective."""
+    """Join a static world, or continue an interrupted start: the other ranks still wait in the same collective operation."""
     place = _mpi.mpi()._handleof(comm), size
     meeting = _meetings.pop(place, None) or _Meeting(comm, size)
     try:
@@ -116,13 +120,16 @@ def _join_static(name: str, comm: Any, size: int, options: Any, deadline: float)
 
 
 def size_of_world(options: Any) -> int:
-    """The number of ranks of the communicator in the options."""
+    """Return the number of ranks of the communicator in the options, without spares."""
     comm = _mpi.mpi().COMM_WORLD if getattr(options, "comm", None) is None else options.comm
     return program_size(comm)
 
 
 def check_place(rank: int, world_size: int | None, comm: Any) -> None:
-    """Raise a RuntimeError, with the likely cause and a remedy, if the given rank differs from MPI's or there are fewer ranks."""
+    """Check the arguments of `init_rpc` against MPI; RuntimeError, with the likely cause and a remedy, if they do not fit.
+
+    They do not fit if `rank` differs from MPI's, or the communicator has fewer ranks than `world_size`.
+    """
     size, own = comm.Get_size(), comm.Get_rank()
     if world_size is not None and not 0 < world_size <= size:
         remedy = singletons(size) or (
@@ -143,7 +150,7 @@ def check_place(rank: int, world_size: int | None, comm: Any) -> None:
 
 
 def _leave_at_exit() -> None:
-    """At exit without `shutdown`: stop the agent as `shutdown(graceful=False)` does."""
+    """Runs at exit: stop the agent, if `shutdown` was not called, as `shutdown(graceful=False)` does."""
     before = guard.enter()
     try:
         agent = current.current.agent

@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 
 
 def check_all_live(comm: Any) -> None:
-    """Raise MPI's error for failed processes if a rank has failed, while the start waits for it."""
+    """Raise MPI's error for failed processes if a rank of the communicator has failed; called while a start waits."""
     with mpi_turn():
         check_members(mpi(), comm)
 
 
 def join_or_lose(comm: Any, size: int, deadline: float, join: Callable[[], Agent]) -> Agent:
-    """Start with `join`. If one of the live ranks could not, because a rank has died, all of them raise WorkerLostError.
+    """Start a world with `join` and return its agent; WorkerLostError on all live ranks if one of them could not start.
 
-    If the world has fewer ranks (`size`) than the communicator, they cannot agree: only those that could not start raise.
+    If the world has fewer ranks (`size`) than the communicator, its ranks cannot agree (MPI's agreement needs all ranks
+    of the communicator): only those that could not start raise.
     """
     MPI = mpi()
     agent: Agent | None = None
@@ -57,7 +58,7 @@ def join_or_lose(comm: Any, size: int, deadline: float, join: Callable[[], Agent
 
 
 def _all_agree(MPI: Any, comm: Any, mine: bool, deadline: float) -> bool:
-    """Whether all live ranks have started; `mine` says whether this one has."""
+    """Return whether all live ranks have started. `mine`: whether this one has. TimeoutError after the deadline."""
     flag = array("i", [int(mine)])
     with mpi_turn():
         comm.Ack_failed()  # deaths that this rank knows of do not make the agreement fail; the flag tells about them
@@ -78,7 +79,7 @@ def _all_agree(MPI: Any, comm: Any, mine: bool, deadline: float) -> bool:
 
 
 def _error(MPI: Any, comm: Any) -> WorkerLostError:
-    """The error of the start: names the dead ranks; their workers' names are not known yet."""
+    """Return the error of a start that failed: names the dead ranks, as the names of their workers are not known yet."""
     ranks = failed_ranks(MPI, comm)
     text = ", ".join(f"rank {rank}" for rank in ranks) or "a rank"
     first = ranks[0] if ranks else -1

@@ -22,7 +22,7 @@ class Known(NamedTuple):
 
 
 def known_workers(names: list[str]) -> Known:
-    """The workers with these names, in the order of ranks; RuntimeError if a name is not unique."""
+    """Return the workers with these names, given by rank; RuntimeError if a name is not unique."""
     workers = {rank: WorkerInfo(name, rank) for rank, name in enumerate(names)}
     by_name = {info.name: info for info in reversed(workers.values())}  # of equal names, the lowest rank
     for rank, info in workers.items():
@@ -41,9 +41,12 @@ def start_static(
     profiles: dict[str, Profile] | None = None,
     known: Known | None = None,
 ) -> Agent:
-    """Exchange names and device profiles with all ranks and start the agent; `profiles` and `known` skip the exchanges.
+    """Exchange names and device profiles with all ranks, start the agent and return it.
 
-    `prepare` is called with the agent before its threads start. `known` is not copied: simulated agents share it.
+    Args:
+        prepare: called with the agent before its threads start.
+        profiles: all device profiles by worker name, if they need not be exchanged.
+        known: all workers, if their names need not be exchanged. Not copied: simulated agents share it.
     """
     if known is None:
         names, with_devices = _names(name, options, transport, deadline)

@@ -1,6 +1,7 @@
-"""Tensor parallelism, as `torch.distributed.tensor.parallel`: `Linear` and `Embedding` cut over the ranks of a mesh.
+"""Tensor parallelism: `Linear` and `Embedding` modules cut over the ranks of a mesh.
 
-Parameters become this rank's pieces, as plain parameters: `state_dict` has pieces, not `DTensor`s.
+The names are those of `torch.distributed.tensor.parallel`. Parameters become this rank's pieces, as plain parameters:
+`state_dict` has pieces, not `DTensor`s.
 """
 
 from typing import TYPE_CHECKING

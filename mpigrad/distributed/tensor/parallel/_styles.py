@@ -1,4 +1,4 @@
-"""Column- and row-wise parallel modules."""
+"""`ColwiseParallel`, `RowwiseParallel` and `parallelize_module`: modules whose weights are cut over ranks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ class ParallelStyle:
             raise ValueError("use_local_output=False gives DTensors, which are not offered")
 
     def _apply(self, module: Module, group: ProcessGroup, source: int | None) -> None:
-        """Cut a module; `source` is the rank of the group whose weights count, None for each rank's own."""
+        """Cut a module over the ranks of `group`, in place.
+
+        `source` is the rank of the group whose weights are used; with None each rank uses its own.
+        """
         raise NotImplementedError
 
 
@@ -92,7 +95,7 @@ class RowwiseParallel(ParallelStyle):
 
 
 def _cut(module: Any, dims: dict[str, int | None], group: ProcessGroup, source: int | None) -> None:
-    """Replace parameters by this rank's pieces along the dimensions `dims`; None: the parameter stays whole."""
+    """Replace parameters by this rank's pieces along the dimensions in `dims`, by name; None: the parameter stays whole."""
     if getattr(module, "max_norm", None) is not None:
         raise NotImplementedError("an Embedding with max_norm cannot be cut: it would change rows that other ranks have, too")
     whole = {name: each for name in dims if (each := getattr(module, name)) is not None}
@@ -145,9 +148,13 @@ def parallelize_module(
 ) -> Module:
     """Cut a module over the ranks of a mesh of one dimension, in place; returns the module.
 
-    `parallelize_plan` is a style for the module itself, or a dict from names of submodules (with wildcards: "layers.*.linear1")
-    to styles. Pieces are those of the weights of rank `src_data_rank` of the mesh; with None, each rank keeps its piece of its
-    own weights, and nothing is sent.
+    Args:
+        module: the same on all ranks, which call this together.
+        device_mesh: a `DeviceMesh` of one dimension.
+        parallelize_plan: a style (`ColwiseParallel()` ...) for the module itself, or a dict from names of submodules (with
+            wildcards: "layers.*.linear1") to styles. A name that matches nothing gives a warning.
+        src_data_rank: the rank of the mesh whose weights are cut and sent to the others; with None, each rank keeps its piece of
+            its own weights, and nothing is sent.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad import nn
@@ -185,7 +192,7 @@ def parallelize_module(
 
 
 def _chosen(module: Module, path: str) -> list[Module]:
-    """The submodules whose path matches; a wildcard stands for names between two dots, and "" for the module itself."""
+    """Return the submodules whose path matches; a wildcard stands for names between two dots, and "" for the module itself."""
     found = [module]
     for name in path.split(".") if path else ():
         above, found = found, [each for one in found for child, each in one.named_children() if fnmatch(child, name)]

@@ -154,7 +154,7 @@ def test_layouts_that_lie_are_errors() -> None:
     for followed in ([], [np.zeros(279, np.uint8)]):
         with pytest.raises(ValueError, match="arrived without its bytes"):
             take(parse(text), b"", 0, followed, ())
-    with pytest.raises(RuntimeError, match="came to a worker that uses no GPU"):
+    with pytest.raises(RuntimeError, match="came to a worker that does not use it"):
         take(parse(describe_moving(TENSOR, np.zeros(2), CPU, CUDA[0], 0, 0)), b"", 0, [np.zeros(16, np.uint8)], ())
     with pytest.raises(ValueError, match="malformed message"):
         parse(text[:-1])

@@ -238,7 +238,7 @@ def test_what_a_group_refuses() -> None:
             rpc.WorkerGroup(shape={"data": 3})
         with pytest.raises(ValueError, match="at least one worker"):
             rpc.WorkerGroup([])
-        with pytest.raises(ValueError, match=r"name=worker1\) more often"):
+        with pytest.raises(ValueError, match=r"name=worker1\) is given more often"):
             rpc.WorkerGroup(["worker1", 1])
         with pytest.raises(RuntimeError, match="could not find destination name worker9"):
             rpc.WorkerGroup(["worker9"])

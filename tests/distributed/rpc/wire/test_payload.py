@@ -180,7 +180,7 @@ def test_layout_that_reaches_beyond_the_frame_is_an_error() -> None:
 @pytest.mark.parametrize("name", [b"|O", b"|V8", b"2f4", b"f4,O"])
 def test_bytes_are_never_taken_for_objects_or_records(name) -> None:
     layout = bytes([ARRAY, len(name), 1]) + name + (2).to_bytes(8, "little")
-    with pytest.raises(ValueError, match="malformed message: arrays of dtype .* do not travel as bytes"):
+    with pytest.raises(ValueError, match="malformed message: arrays of dtype .* cannot be sent as bytes"):
         parse(layout)
 
 

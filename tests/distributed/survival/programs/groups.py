@@ -1,4 +1,4 @@
-"""Runs one kind of operation until ranks die: `groups.py KIND VICTIM,...`. The survivors shrink the group and go on."""
+"""Runs one kind of operation until ranks die; the survivors shrink the group and go on: `groups.py KIND VICTIM,...`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program of `test_spares.py`: workers are lost, and spares take their places. worker0 says what came of it."""
+"""The program of `test_spares.py`: workers are lost, and spares take their places. worker0 prints the results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kill(*workers: str) -> None:
 
 
 def lost(worker: str) -> None:
-    """Wait until the present holder of a name is lost."""
+    """Wait until the current process with this worker name is lost."""
     deadline = time.monotonic() + SECONDS
     with contextlib.suppress(rpc.WorkerLostError):
         pid = rpc.rpc_sync(worker, who)[2]
@@ -45,14 +45,14 @@ def lost(worker: str) -> None:
 
 
 def back(*workers: str) -> list[tuple[int, int]]:
-    """RANK and incarnation of the processes that have the names now."""
+    """Wait until there are workers with these names again; returns RANK and incarnation of each."""
     for worker in workers:
         rpc.wait_for_worker(worker, SECONDS)
     return [rpc.rpc_sync(worker, who)[:2] for worker in workers]
 
 
 def replaced(kill: Callable[..., None], *workers: str) -> list[tuple[int, int]]:
-    """Let workers be lost, and wait for their successors."""
+    """Let workers be lost, and wait for their successors; returns RANK and incarnation of each."""
     before = {worker: rpc.get_worker_info(worker).id for worker in workers}
     kill(*workers)
     deadline = time.monotonic() + SECONDS
@@ -79,7 +79,7 @@ def stops() -> str:
 
 
 def more_than_spares() -> str:
-    """The second loss finds no spare: the others go on."""
+    """Lose more workers than there are spares: the others go on."""
     first = replaced(kill, "worker1")
     kill("worker1")
     try:
@@ -95,7 +95,7 @@ def more_than_spares() -> str:
 
 
 def first_rank() -> str:
-    """worker0 is lost, and its successor runs the same program: this one."""
+    """Lose worker0, whose successor runs this program from its beginning."""
     if not INCARNATION:
         rpc.rpc_sync("worker1", who)
         os.kill(os.getpid(), signal.SIGKILL)

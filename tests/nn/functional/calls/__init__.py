@@ -1,4 +1,7 @@
-"""Calls by family: bad ones with what they must say, good ones with their node. Each gets the module: mpigrad, or torch."""
+"""Calls by family: invalid ones with the error that they must raise, valid ones with the name of their graph node.
+
+Each call gets the module: mpigrad, or torch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of `linalg`: bad ones with what they must say, good ones with their node."""
+"""Calls of `linalg`: invalid ones with the error that they must raise, valid ones with their node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of losses: bad ones with what they must say, good ones with their node."""
+"""Calls of losses: invalid ones with the error that they must raise, valid ones with their node."""
 
 from __future__ import annotations
 

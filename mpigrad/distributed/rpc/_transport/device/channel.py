@@ -1,7 +1,4 @@
-"""`Channel`: the MPI calls of one transfer (an array or pack of arrays that follows a frame), with its peer and its tag.
-
-`RequestGroup`: several requests that are tested as one.
-"""
+"""`Channel`, the MPI calls of one transfer (an array or pack of arrays that follows a frame); and `RequestGroup`."""
 
 from __future__ import annotations
 
@@ -9,7 +6,10 @@ from typing import Any
 
 
 class Channel:
-    """Sends or receives the pieces of one transfer. Used under the transport's lock."""
+    """Sends or receives the pieces of one transfer: MPI calls with the rank `peer` and the tag `tag`.
+
+    Used under the transport's lock. All methods that start something return its MPI request.
+    """
 
     __slots__ = ("_byte", "_comm", "_mpi", "_peer", "_tag")
 
@@ -25,7 +25,7 @@ class Channel:
         return self._comm.Irecv([buffer, self._byte], self._peer, self._tag)
 
     def probe(self) -> Any:
-        """A matched probe for the next piece; None if it has not arrived."""
+        """Return a matched probe (an MPI message) for the next piece; None if it has not arrived."""
         return self._comm.Improbe(self._peer, self._tag)
 
     def receive_matched(self, message: Any, buffer: Any) -> Any:
@@ -33,25 +33,25 @@ class Channel:
         return message.Irecv([buffer, self._byte])
 
     def send_memory(self, address: int, nbytes: int) -> Any:
-        """Start sending from an address, which may be on a GPU."""
+        """Start sending `nbytes` from an address, which may be on a GPU."""
         return self.send(self._mpi.memory.fromaddress(address, nbytes, readonly=True))
 
     def receive_memory(self, address: int, nbytes: int) -> Any:
-        """Start receiving at an address, which may be on a GPU."""
+        """Start receiving `nbytes` at an address, which may be on a GPU."""
         return self.receive(self._mpi.memory.fromaddress(address, nbytes))
 
     def test_all(self, requests: list[Any]) -> bool:
-        """Whether all requests have completed."""
+        """Return whether all requests have completed; never blocks."""
         return bool(self._mpi.Request.Testall(requests))
 
 
 class RequestGroup:
-    """Several requests that are tested as one."""
+    """Several requests that are tested as one; they need not be requests of MPI, only have a method `Test`."""
 
     def __init__(self, requests: list[Any]) -> None:
         self._requests = requests
 
     def Test(self) -> bool:
-        """Whether all requests have completed."""
+        """Return whether all requests have completed; never blocks."""
         self._requests = [each for each in self._requests if not each.Test()]
         return not self._requests

@@ -14,14 +14,14 @@ from mpigrad.distributed._gpu.transfers import PIECE_BITS, pieces
 
 
 class AwareSend:
-    """The send of one large array, which MPI reads from a GPU."""
+    """The send of one large array (an `Outgoing` with one array), which MPI reads from the GPU."""
 
     def __init__(self, channel: Any, outgoing: Any) -> None:
         self._channel, self._outgoing = channel, outgoing
         self._requests: list[Any] | None = None
 
     def Test(self) -> bool:
-        """Make progress; True when all pieces have been sent."""
+        """Start the send when the array is complete, then test it; True when all pieces have been sent."""
         if self._requests is None:
             if not self._outgoing.ready.done:
                 return False
@@ -34,7 +34,11 @@ class AwareSend:
 
 
 class AwareReceive:
-    """The receive of one large array, which MPI writes to a GPU."""
+    """The receive of one large array, which MPI writes to a GPU.
+
+    `array` is the receive buffer on the device `place`, `stream` the stream on which it was allocated, `length` the size
+    of the pieces in bytes.
+    """
 
     def __init__(self, channel: Any, array: Any, place: Any, stream: Any, length: int) -> None:
         self._channel, self._array, self._length = channel, array, length
@@ -43,7 +47,7 @@ class AwareReceive:
             self._clear = stream.record()
 
     def Test(self) -> bool:
-        """Make progress; True when all pieces have been received."""
+        """Start the receive when the buffer is free, then test it; True when all pieces have been received."""
         if self._requests is None:
             if not self._clear.done:
                 return False

@@ -9,13 +9,13 @@ import numpy as np
 
 
 class FailedReceive(np.ndarray):
-    """A host buffer that carries the error of a failed device allocation. Decoding raises that error."""
+    """A host buffer that received an array whose GPU had no memory left. Decoding it raises `error`."""
 
     error: Exception
 
 
 def failed_receive(array: np.ndarray, error: Exception) -> FailedReceive:
-    """Mark a host buffer that replaces device memory, with the reason."""
+    """Return the host buffer `array` as a `FailedReceive` with this error."""
     made = array.view(FailedReceive)
     made.error = error
     return made

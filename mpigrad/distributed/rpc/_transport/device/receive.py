@@ -21,22 +21,28 @@ from .transfers import read_entry
 
 
 class DeviceReceiver:
-    """Allocates the receive buffers for the device arrays of an agent's messages."""
+    """Receives the device arrays of an agent's messages.
+
+    Args:
+        devices: the GPUs that this worker uses.
+        streams_for: called with a frame; returns the streams on which its arrays will be used.
+        cuda_aware: whether MPI may write large arrays to the GPU itself.
+    """
 
     def __init__(self, devices: list[device], streams_for: Callable[[Any], Streams], cuda_aware: bool) -> None:
         self.devices, self.streams_for, self.cuda_aware = frozenset(devices), streams_for, cuda_aware
 
     def streams(self, bulk: Any) -> Streams:
-        """The streams on which the arrays of a message will be used. Here, `bulk` is its `FrameWithArrays`."""
+        """Return the streams on which the arrays of a message will be used; `bulk` is the message, a `FrameWithArrays`."""
         if bulk.streams is None:
             bulk.streams = self.streams_for(bulk)
         return bulk.streams
 
     def memory(self, bulk: Any, nbytes: int, target: device) -> Any:
-        """A buffer of `nbytes` for one transfer to the device `target`.
+        """Return a buffer of `nbytes` for one transfer to the device `target`.
 
-        On the host if this worker does not use that GPU, or its memory is exhausted: decoding then raises an error, which is sent
-        to the sender.
+        It is on the host if this worker does not use that GPU or the GPU has no memory left: decoding then raises an
+        error, which the sender of the message gets as its answer.
         """
         if target not in self.devices:
             return receive_array(nbytes)
@@ -51,7 +57,10 @@ class DeviceReceiver:
                 leave(stream, before)
 
     def receive(self, bulk: Any, number: int, channel: Channel) -> tuple[Any, Any]:
-        """Start to receive the transfer with this entry in the frame's table; returns its buffer and a request."""
+        """Start to receive a transfer; returns its buffer and a request (an object with `Test`).
+
+        `number` is the entry of the transfer in the frame's table (see `transfers.entry`), `channel` its MPI calls.
+        """
         nbytes, target, length = read_entry(number)
         array = self.memory(bulk, nbytes, target)
         if isinstance(array, np.ndarray):
@@ -61,7 +70,7 @@ class DeviceReceiver:
         return array, kind(channel, array, target, stream, length)
 
     def receive_here(self, bulk: Any, outgoing: Outgoing) -> Any:
-        """Copy a transfer whose sender is in the same process."""
+        """Copy a transfer whose sender is in the same process; returns the buffer."""
         array = self.memory(bulk, outgoing.nbytes, outgoing.target)
         if isinstance(array, np.ndarray):
             _copy_to_host(outgoing, array)
@@ -75,7 +84,7 @@ class DeviceReceiver:
         return array
 
 
-NOWHERE = DeviceReceiver([], lambda frame: Streams({}), False)  # for agents without devices: receives on the host
+NOWHERE = DeviceReceiver([], lambda frame: Streams({}), False)  # of agents without devices; receives on the host
 
 
 def _copy_to_host(outgoing: Outgoing, array: Any) -> None:

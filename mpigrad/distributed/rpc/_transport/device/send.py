@@ -1,4 +1,4 @@
-"""Sending arrays to devices of other workers: collects the arrays of a message in transfers and starts these."""
+"""Sending arrays from or to GPUs: groups the arrays of a message into transfers, and starts their sends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outgoing:
         self.direct = False  # a large array, which a CUDA-aware MPI may read itself
 
     def add(self, array: Any) -> int:
-        """Add a contiguous array and return its offset."""
+        """Add a contiguous array; returns its offset in the transfer, in bytes."""
         offset = aligned(self.nbytes)
         self.arrays.append(array)
         self.offsets.append(offset)
@@ -36,11 +36,14 @@ class Outgoing:
 
     @property
     def entry(self) -> int:
-        """The entry of this transfer in the frame's table."""
+        """The number that describes this transfer in the frame's table: see `transfers.entry`."""
         return entry(self.nbytes, self.target)
 
     def copy_into(self, address: int, start: int, end: int, stream: Any) -> None:
-        """Enqueue the copy of bytes `start` to `end` to an address, on a stream of the source, which is the current device."""
+        """Enqueue copies of the bytes from `start` to `end` of the transfer to `address`.
+
+        `stream` belongs to the device of the arrays, which must be the current one.
+        """
         runtime = cupy().cuda.runtime
         for array, offset in zip(self.arrays, self.offsets):
             first, last = max(start, offset), min(end, offset + array.nbytes)
@@ -49,7 +52,7 @@ class Outgoing:
                 runtime.memcpyAsync(address + first - start, origin, last - first, runtime.memcpyDefault, stream.ptr)
 
     def host_bytes(self) -> np.ndarray:
-        """The bytes of a transfer whose arrays are on the host."""
+        """Return the bytes of a transfer whose arrays are on the host, without a copy if there is one array."""
         if len(self.arrays) == 1:
             return self.arrays[0].reshape(-1).view(np.uint8)
         made = np.zeros(self.nbytes, np.uint8)
@@ -58,7 +61,7 @@ class Outgoing:
         return made
 
     def start(self, channel: Channel, cuda_aware: bool) -> Any:
-        """Start the send and return a request (an object with `Test`)."""
+        """Start the send and return a request (an object with `Test`). `cuda_aware`: MPI can read GPU memory."""
         if self.source is CPU:
             return HostSend(channel, self.host_bytes())
         if cuda_aware and self.direct:
@@ -71,7 +74,7 @@ class Outgoing:
 
 
 class HostSend:
-    """The send of one transfer from host memory, in the pieces that the receiver expects."""
+    """The send of one transfer from host memory (`raw`, bytes), in the pieces that the receiver expects."""
 
     def __init__(self, channel: Channel, raw: np.ndarray) -> None:
         self._channel = channel
@@ -83,7 +86,7 @@ class HostSend:
 
 
 class DevicePacker:
-    """Collects the transfers of one message while it is encoded."""
+    """Groups the arrays of one message into transfers while the message is encoded: large ones alone, small ones together."""
 
     MOST = 256  # separate transfers per message; further large arrays are packed, as each transfer uses an MPI tag
 
@@ -92,7 +95,7 @@ class DevicePacker:
         self._packs: dict[tuple[device, device], int] = {}
 
     def add(self, array: Any, target: device) -> tuple[int, int]:
-        """Add an array; returns the index of its transfer and its offset there."""
+        """Add an array that goes to the device `target`; returns the index of its transfer, and its offset there in bytes."""
         source = device_of(array)
         array = _contiguous(array, source)
         if array.nbytes > PACKED_MAX and len(self.transfers) < self.MOST:
@@ -109,7 +112,10 @@ class DevicePacker:
         return len(self.transfers) - 1
 
     def seal(self) -> list[Outgoing]:
-        """Return the transfers. They may start when the work that is now on the current streams is complete."""
+        """Return the transfers of the message. No array may be added afterwards.
+
+        Each gets an event, so that it starts when the work that is now on the current streams is complete.
+        """
         events: dict[device, Any] = {}
         for each in self.transfers:
             if each.source is not CPU:
@@ -123,6 +129,6 @@ class DevicePacker:
 def _contiguous(array: Any, source: device) -> Any:
     if source is CPU:
         array = np.ascontiguousarray(array).reshape(array.shape)
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
+        return array.astype(array.dtype.newbyteorder("="), copy=False)  # arrays on GPUs have the native byte order
     with on_device(source):
         return cupy().ascontiguousarray(array).reshape(array.shape)

@@ -18,7 +18,7 @@ _copy_streams: dict[int, Any] = {}
 
 
 def copy_stream(place: device) -> Any:
-    """The stream for copies from a GPU; a separate one, so that copies do not queue behind the program's kernels."""
+    """Return the stream for copies from the GPU `place`: not the current one, so that copies do not wait for kernels."""
     index = place.index or 0
     if index not in _copy_streams:
         with on_device(place):
@@ -27,7 +27,7 @@ def copy_stream(place: device) -> Any:
 
 
 class StagedSend:
-    """The send of one transfer from a GPU through pinned buffers."""
+    """The send of one transfer from a GPU: copied to pinned buffers piece by piece, and sent from there."""
 
     def __init__(self, channel: Any, outgoing: Any) -> None:
         self._channel, self._outgoing = channel, outgoing
@@ -38,7 +38,7 @@ class StagedSend:
             copy_stream(outgoing.source).wait_event(outgoing.ready)
 
     def Test(self) -> bool:
-        """Make progress; True when the last piece has been sent."""
+        """Copy and send further pieces; True when the last piece has been sent."""
         self._copy()
         self._send()
         while self._sending and self._sending[0][0].Test():
@@ -65,7 +65,10 @@ class StagedSend:
 
 
 class StagedReceive:
-    """The receive of one transfer to a GPU through pinned buffers; the copies run on the consumer's stream."""
+    """The receive of one transfer to a GPU, through pinned buffers; the copies run on the stream that will use the array.
+
+    `array` is the receive buffer on the device `place`, `length` the size of the pieces in bytes.
+    """
 
     def __init__(self, channel: Any, array: Any, place: device, stream: Any, length: int) -> None:
         self._channel, self._array, self._place, self._stream = channel, array, place, stream
@@ -74,7 +77,7 @@ class StagedReceive:
         self._receiving: deque[tuple[Any, Any, int, int]] = deque()
 
     def Test(self) -> bool:
-        """Make progress; True when the last copy has been enqueued on the stream."""
+        """Receive and copy further pieces; True when the last copy has been enqueued on the stream."""
         while self._receiving and self._receiving[0][0].Test():
             self._land(*self._receiving.popleft()[1:])
         while self._left and len(self._receiving) < DEPTH and self._receive():
@@ -82,7 +85,7 @@ class StagedReceive:
         return not (self._left or self._receiving)
 
     def _receive(self) -> bool:
-        """Receive the next piece if it has arrived and a pinned buffer is free.
+        """Start to receive the next piece; False if it has not arrived or no pinned buffer is free.
 
         A matched probe comes first: a posted receive would hold a pinned buffer until its message arrives.
         """

@@ -1,4 +1,7 @@
-"""The table entries of GPU transfers that follow a frame. A transfer is one *large* array or a *pack* of small ones."""
+"""Transfers of GPU arrays, as the table at the end of a frame describes them.
+
+A transfer is one large array, or a pack of small arrays between the same two devices.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,17 @@ _SIZE_MASK = (1 << _SIZE_BITS) - 1
 
 
 def entry(size: int, target: device, bits: int = PIECE_BITS) -> int:
-    """Encode a device transfer: 46 bits of size, 10 bits of target (1: host, 2: cuda:0 ...), 8 bits of piece size (log2).
+    """Encode a device transfer as a number: 46 bits of size in bytes, 10 bits of target device, 8 bits of piece size (log2).
 
-    Entries of plain host transfers are sizes, so an entry of more than 46 bits is a device transfer.
+    The code of the target is 1 for the host, 2 for cuda:0, 3 for cuda:1 ... It is never 0, so that the number has more
+    than 46 bits; entries of host transfers are plain sizes, and have fewer.
     """
     code = 1 if target is CPU else 2 + (target.index or 0)
     return bits << 56 | code << _SIZE_BITS | size
 
 
 def read_entry(number: int) -> tuple[int, device, int]:
-    """Decode an entry: size, target and size of the pieces."""
+    """Decode a number of `entry`: size, target device and size of the pieces in bytes. ValueError if it is malformed."""
     code = number >> _SIZE_BITS & 0x3FF
     bits = number >> 56
     if not code or not 10 <= bits <= 40:
@@ -30,5 +34,5 @@ def read_entry(number: int) -> tuple[int, device, int]:
 
 
 def aligned(size: int) -> int:
-    """The offset of the next array in a pack of this size."""
+    """Return the offset of the next array in a pack that has `size` bytes so far."""
     return -(-size // ALIGNMENT) * ALIGNMENT

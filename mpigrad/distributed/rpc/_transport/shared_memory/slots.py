@@ -1,9 +1,9 @@
-"""Slots: shared memory in which sender and receiver on one host agree who copies which part of an offered array.
+"""Slots: shared memory in which the sender and the receiver of an offered array, on one host, agree who copies which part.
 
-The memory of a process is a memfd. A process that may use cross-memory attach on another may also open its files, through
-`/proc/PID/fd`. Since process ids are reused and differ between containers, everything is verified before it is used: the host
-by its boot id, the file by its seals and length, the process by a random token that is both in the file and at a known address
-of the process.
+The slots of a process are in a memfd, a file without a name. A process that may use cross-memory attach on another may
+also open its files, through `/proc/PID/fd`. Since process ids are reused and differ between containers, everything is
+verified before it is used: the host by its boot id, the file by its seals and length, the process by a random token that
+is both in the file and at a known address of the process.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ IDENTITY_SIZE = _IDENTITY.size
 
 
 def checked_way() -> str:
-    """How large arrays travel between ranks of one host, from the environment variable; ValueError if it is invalid.
+    """Return how large arrays travel between ranks of one host, from MPIGRAD_HOST_TRANSFERS; ValueError if that is invalid.
 
-    "both_ends": sender and receiver copy together. "mpi": MPI copies. "auto" (the default): both ends, if each rank has a core;
-    on oversubscribed hosts the sender has no idle core to help with.
+    "both_ends": sender and receiver copy together. "mpi": MPI copies. "auto" (the default): both ends, if each rank has a
+    core; on oversubscribed hosts the sender has no idle core to help with.
     """
     way = os.environ.get(VARIABLE) or WAYS[0]
     if way not in WAYS:
@@ -40,14 +40,14 @@ def checked_way() -> str:
 
 
 class Identity(NamedTuple):
-    """Where the slots of a process are and how to recognise the process."""
+    """What another process needs to find the slots of this one, and to verify that they belong to it."""
 
     magic: bytes
-    host: bytes
+    host: bytes  # boot id of the host
     token: bytes
     pid: int
-    file: int
-    address: int
+    file: int  # descriptor of the memfd
+    address: int  # of the token in the memory of the process
 
 
 class OwnSlots:
@@ -59,6 +59,7 @@ class OwnSlots:
         handle = os.memfd_create("mpigrad", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(handle, BYTES)
         self._memory = mmap.mmap(handle, BYTES)
+        # sealed: if the file shrank, a process that has mapped it would be killed (SIGBUS)
         fcntl.fcntl(handle, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
         self._memory[:TOKEN] = token = os.urandom(TOKEN)
         self.slots = Slots(self._memory)
@@ -68,7 +69,7 @@ class OwnSlots:
         self._numbers = itertools.count(int.from_bytes(os.urandom(4), "little"))
 
     def new_number(self) -> int:
-        """A number for a transfer: 32 bits, never 0, not repeated while another transfer is in flight."""
+        """Return a number for a transfer: 32 bits, never 0, not repeated while another transfer is in flight."""
         return next(self._numbers) & 0xFFFFFFFF or 1
 
 
@@ -76,7 +77,7 @@ _own: list[OwnSlots | None] = []
 
 
 def own_slots() -> OwnSlots | None:
-    """The slots of this process; None if the system does not support them or the compiled module is missing."""
+    """Return the slots of this process; None if the system does not support them or the compiled module is missing."""
     if not _own:
         try:
             _own.append(OwnSlots() if cross_memory.CAN else None)
@@ -86,7 +87,7 @@ def own_slots() -> OwnSlots | None:
 
 
 def read_identity(data: bytes) -> Identity:
-    """Decode the identity of a process; ValueError if it is malformed."""
+    """Decode the identity of a process (`OwnSlots.packed`); ValueError if it is malformed."""
     identity = Identity(*_IDENTITY.unpack(data))
     if identity.magic != _MAGIC or not 0 < identity.pid < 1 << 31 or identity.file >= 1 << 31:
         raise ValueError(f"malformed message: {data[:8].hex()}... is not the identity of a process")
@@ -94,7 +95,7 @@ def read_identity(data: bytes) -> Identity:
 
 
 def map_slots(them: Identity) -> Slots:
-    """Map the slots of another process of this host; OSError if that is impossible or it is a different process."""
+    """Map the slots of another process of this host; OSError if that is impossible or it is another process."""
     own = own_slots()
     if own is None or own.identity.host != them.host:
         raise OSError(errno.EXDEV, "another host")
@@ -113,7 +114,7 @@ def map_slots(them: Identity) -> Slots:
 
 
 def out_of_reach(packed: bytes) -> str | None:
-    """The reason why this process cannot copy from the one with this identity; None if it can. For `mpigrad doctor`."""
+    """Return why this process cannot copy from the one with this packed identity; None if it can. For `mpigrad doctor`."""
     if checked_way() == "mpi":
         return f"{VARIABLE}=mpi"
     if not cross_memory.CAN:
