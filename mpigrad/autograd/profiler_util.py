@@ -315,7 +315,9 @@ def flows(events: Iterable[FunctionEvent]) -> list[dict[str, Any]]:
 
 
 def nest(events: Iterable[FunctionEvent]) -> EventList:
-    """Sort events by start, and make each a child of the event of its thread that surrounds it."""
+    """Sort events by start, and make each the child of the event on its thread that surrounds it; returns them as an
+    `EventList`.
+    """
     ordered = EventList(sorted(events, key=lambda event: (event.time_range.start, -event.time_range.end)))
     open_ones: dict[int, list[FunctionEvent]] = {}
     for event in ordered:

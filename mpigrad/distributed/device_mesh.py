@@ -15,7 +15,9 @@ from ._process_group.groups import ProcessGroup, get_rank, new_group, world
 
 
 class DeviceMesh:
-    """Ranks arranged in an array of any number of dimensions. All of them construct the mesh together.
+    """Ranks arranged in an array, with a process group along each dimension: `mesh["tensor"]` is the part along one of them.
+
+    All ranks in the mesh must construct it, since it creates process groups.
 
     Args:
         device_type: "cpu" or "cuda"; only stored.
@@ -120,7 +122,8 @@ class DeviceMesh:
 def init_device_mesh(
     device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...] | None = None, backend_override: Any = None
 ) -> DeviceMesh:
-    """Create a mesh of all ranks of the default group, in their order; the last dimension varies fastest.
+    """Create a `DeviceMesh` of all ranks of the default group, in their order; the last dimension varies fastest. All ranks
+    call it.
 
     `mesh_shape` is the number of ranks along each dimension; RuntimeError if they are not as many as the group has. `device_type`
     and `mesh_dim_names` are as for `DeviceMesh`; `backend_override` is ignored.

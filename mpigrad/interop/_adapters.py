@@ -16,9 +16,10 @@ ForeignEdge = tuple[Any, int]  # a node of the framework's graph, and the index 
 
 
 class Received(NamedTuple):
-    """An end of a framework's graph, below tensors that were received.
+    """A place where a framework's graph ends because the tensors came from another worker.
 
-    `node` is mpigrad's recv function for these tensors. The output `nr` of the framework's node is the output `places[nr]` of it.
+    `node` is mpigrad's recv function for these tensors. Output number `nr` of the framework's node is output number `places[nr]`
+    of `node`.
     """
 
     node: Any
@@ -26,10 +27,11 @@ class Received(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """The part of a framework's graph below some nodes.
+    """What `TensorAdapter.graph_of` returns: the part of a framework's graph below some nodes.
 
-    `below` has the nodes that can be run, each with its edges to the nodes below it (None for inputs without gradient). `ends`
-    has all other nodes: that of a leaf with the leaf, one that `attach` has made with its `Received`.
+    `below` is a dict from each node that can be run to its edges to the nodes below it (None for inputs without gradient). `ends`
+    is a dict of all other nodes: from the node of a leaf to the leaf tensor, and from a node that `attach` has made to its
+    `Received`.
     """
 
     below: Mapping[Any, Sequence[ForeignEdge | None]]
@@ -86,7 +88,7 @@ class TensorAdapter(ABC):
         return int(self.array_of(tensor).size)
 
     def requires_grad(self, tensor: Any) -> bool:
-        """Whether a tensor has a place in a graph. Frameworks without graphs keep False."""
+        """Whether a tensor requires a gradient, so that it has a place in a graph. Here False, for frameworks without graphs."""
         return False
 
     def recording(self) -> bool:
@@ -112,19 +114,19 @@ class TensorAdapter(ABC):
         raise NotImplementedError(f"tensors of {self.name} cannot take part in distributed autograd")
 
     def gradient(self, array: Any, description: bytes) -> Any:
-        """The gradient of a tensor with this description, from an array."""
+        """Return the elements of `array` as a gradient for a tensor that `describe` described as `description`."""
         return self.make(array, description, False)
 
     def root_gradient(self, root: Any) -> Any:
-        """The gradient of a root, a tensor with one element, with respect to itself: one."""
+        """Return the gradient with which a pass starts at `root`, a tensor with one element: a one of its type."""
         raise NotImplementedError(f"tensors of {self.name} cannot be roots of a backward pass")
 
     def has_hooks(self, tensor: Any) -> bool:
-        """Whether a tensor has hooks that must be called once in a pass, with its whole gradient."""
+        """Whether a tensor has gradient hooks. They must be called once in a pass, with the whole gradient."""
         return False
 
     def graph_of(self, nodes: Sequence[Any]) -> Graph:
-        """The graph below some nodes, including them."""
+        """Return the framework's graph from `nodes` downwards, including these, as a `Graph`."""
         raise NotImplementedError(f"tensors of {self.name} have no graph")
 
     def run(

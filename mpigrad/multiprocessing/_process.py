@@ -182,7 +182,9 @@ def _no_launcher() -> Iterator[None]:
 
 
 class Process(multiprocessing.Process):
-    """Python's process; in a loop that passes its number and the size of the world, a rank of an MPI job."""
+    """Python's `multiprocessing.Process`. If a loop starts several with `args=(number, size, ...)`, each becomes a rank of an
+    MPI job.
+    """
 
     _start_method: str | None = None  # or the default one
 

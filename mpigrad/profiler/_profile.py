@@ -14,7 +14,7 @@ from ..autograd.profiler_util import EventList
 
 
 class ProfilerActivity(enum.Enum):
-    """The kinds of activity that can be profiled; only the CPU is."""
+    """What can be profiled; only the CPU can."""
 
     CPU = 0
     CUDA = 2

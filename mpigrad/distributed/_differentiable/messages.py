@@ -196,8 +196,8 @@ class Join(Function):
 def isend(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> DifferentiableWork:
     """Start to send a tensor to the global rank `dst`, with a gradient; returns a `DifferentiableWork`.
 
-    Its `wait` returns a token, to be joined with the loss (see `join`). The tensor must not be changed before `wait`.
-    `tag` must be that of the receiver.
+    Its `wait` returns a token, a tensor without elements, through which the loss must depend on the message (see `join`).
+    The tensor must not be changed before `wait`. `tag` must be that of the receiver.
     """
     found = member_of(group)
     return _start_send(tensor, place_in(found, dst), found, tag)
@@ -214,7 +214,7 @@ def irecv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> Differen
 
 
 def wait(work: DifferentiableWork) -> Tensor:
-    """Wait for a message of `isend` or `irecv`; returns the received tensor, or the token of a send."""
+    """Return `work.wait()`: wait for a message of `isend` or `irecv`, and return the token of the send or the received tensor."""
     return work.wait()
 
 
@@ -224,10 +224,12 @@ def send(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Tensor:
     Returns a token, a tensor without elements: `join` it with the loss, so that the backward pass receives the gradient
     of `tensor` from the other rank.
 
-        if rank == 0: token = F.send(hidden, dst=1) F.join(mpigrad.zeros(()), token).backward()    # this rank has no loss
-            of its own
-        else: hidden = F.recv(mpigrad.empty(8, 16), src=0) model(hidden).sum().backward()                 # sends the
-            gradient of hidden back
+            if rank == 0:
+            token = F.send(hidden, dst=1)
+            F.join(mpigrad.zeros(()), token).backward()    # this rank has no loss of its own
+        else:
+            hidden = F.recv(mpigrad.empty(8, 16), src=0)
+            model(hidden).sum().backward()                 # sends the gradient of hidden back
     """
     return isend(tensor, dst, group, tag).wait()
 
@@ -264,7 +266,8 @@ def sendrecv(tensor: Tensor, buffer: Tensor, dst: int, src: int, group: Any = No
 def join(tensor: Tensor, *tokens: Tensor) -> Tensor:
     """Return a copy of `tensor` that depends on `tokens`, so that a backward pass also reaches the sends that returned them.
 
-    A rank that only sends has no other result from which its backward pass could reach the send.
+    Without it, a rank that sends `hidden` to another rank and has no other use of it would never receive the gradient of
+    `hidden`.
 
     >>> import mpigrad, mpigrad.distributed.nn.functional as F
     >>> loss, token = mpigrad.tensor(2.0), mpigrad.empty(0)

@@ -193,7 +193,9 @@ def exchanged(tensors: Sequence[Tensor], shapes: Sequence[Any], group: ProcessGr
 
 # -- public names ------------------------------------------------------------------------------------------------------
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
-    """Return the tensor of the global rank `src`, on every rank of the group.
+    """Return the tensor of the global rank `src`, on every rank of the group, which must all call it.
+
+    On other ranks `tensor` only gives the shape and type of the result.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -208,7 +210,9 @@ def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
-    """Return the tensors of all ranks, a tuple in the order of ranks, on the global rank `dst`; zeros on other ranks.
+    """Return the tensors of all ranks, a tuple in the order of ranks, on the global rank `dst`.
+
+    Other ranks get a tuple of tensors of zeros, so that they can take part in the backward pass.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -240,7 +244,8 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
 def all_gather(tensor: Tensor, group: Any = None, *, uneven: bool = False) -> tuple[Tensor, ...]:
     """Return the tensors of all ranks, a tuple in the order of ranks, on every rank.
 
-    Their shapes are equal; with `uneven` (not in PyTorch) they may differ, and ranks exchange the shapes first.
+    Their shapes must be equal, unless `uneven` is set (an addition to PyTorch): then ranks exchange the shapes first. In
+    the backward pass each rank gets the sum of all ranks' gradients of its tensor.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -280,8 +285,8 @@ def all_to_all_single(
 ) -> Tensor:
     """Send the i-th piece of `input` to rank i of the group; returns the pieces from all ranks in a new tensor.
 
-    Pieces are along the first dimension. `output` only says which shape the new tensor has; it is not changed. The split sizes
-    are the lengths of the pieces, by rank; None for equal ones.
+    Pieces are along the first dimension. `output` only gives the shape of the new tensor; it is not changed. The split
+    sizes are the lengths of the pieces, by rank; None for equal ones.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")

@@ -10,8 +10,7 @@ from mpigrad._tensor import Tensor
 class GradBucket:
     """Gradients of several parameters, one after the other in one flat tensor, which a communication hook averages.
 
-    `DistributedDataParallel` creates it and passes it to the hook (`register_comm_hook`). `index` is its place in the
-    order in which buckets are reduced; `last` says whether it is the last one of the pass.
+    `DistributedDataParallel` creates it and passes it to the hook (`register_comm_hook`). Programs do not create one.
     """
 
     def __init__(self, index: int, buffer: Tensor, gradients: Sequence[Tensor], parameters: Sequence[Tensor], last: bool) -> None:
@@ -42,5 +41,5 @@ class GradBucket:
         return self._last
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Replace the flat tensor by another one of the same length, for example of a shorter type."""
+        """Replace the flat tensor by another one of the same length, for example of float16, to send fewer bytes."""
         self._buffer, self._replaced = buffer, True

@@ -29,7 +29,9 @@ _BYTES_PER_SECOND = 1e9  # a low estimate of the speed of transfers
 
 
 class Work:
-    """A started operation of a process group: `wait()` waits for it, `is_completed()` tests it. Collectives return it.
+    """A started operation of a process group: `wait()` waits for it, `is_completed()` tests it.
+
+    `isend`, `irecv` and collectives with `async_op=True` return it; programs do not create one.
 
     Args:
         name: of the operation, for error messages.
@@ -59,7 +61,7 @@ class Work:
             _dropped.append((self._request, self._keep))
 
     def is_completed(self) -> bool:
-        """Return whether the operation is complete, also with an error; if so, the result is in the tensors."""
+        """Return, without waiting, whether the operation has ended, with its result in the tensors or with an error."""
         with self._lock:
             return self._test()
 
@@ -111,11 +113,11 @@ class Work:
         )
 
     def is_success(self) -> bool:
-        """Return whether the operation is complete, without an error."""
+        """Return, without waiting, whether the operation has ended without an error."""
         return self.is_completed() and self._error is None
 
     def exception(self) -> BaseException | None:
-        """Return the error of the operation; None if it has none or is not complete."""
+        """Return the error with which the operation ended; None if it succeeded or has not ended."""
         return self._error if self.is_completed() else None
 
     def synchronize(self) -> None:

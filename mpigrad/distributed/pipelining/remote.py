@@ -155,14 +155,14 @@ def _drop(number: str, index: int) -> None:
 
 
 class RemotePipeline:
-    """A pipeline whose stages are on RPC workers.
+    """A pipeline whose stages are on RPC workers. One worker creates it and calls `step`; an addition to PyTorch.
 
     `step` runs a batch through all stages and back. Gradients are then in `.grad` of the modules' parameters; `apply` calls a
     function on each module, for example to update it.
 
     Args:
-        stages: for each stage the worker's name, the function or class that makes its module there, and the arguments of that
-            function. Different stages are on different workers.
+        stages: for each stage the worker's name, the function or class that makes its module there, and the arguments of
+            that function. No two stages may be on one worker (ValueError).
         n_microbatches: into how many micro-batches each batch is cut.
         loss_fn: called with output and target of each micro-batch on the worker of the last stage. Without it, `step` runs
             forwards only.
@@ -198,7 +198,7 @@ class RemotePipeline:
         self._all(_make, lambda index: (self.workers, *stages[index][1:], schedule, *rest))
 
     def step(self, *args: Any, target: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
-        """Run a batch forwards and, with a loss function, backwards.
+        """Run a batch forwards and, with a loss function, backwards; waits until all stages are done.
 
         `args` go to the module of the first stage, `target` to the loss function. Returns the output of the last stage,
         and the list of the losses of all micro-batches. If a stage fails, its error is raised.

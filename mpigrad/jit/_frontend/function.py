@@ -102,7 +102,7 @@ class ScriptFunction(metaclass=_Kind):
         return self.entry(me, *args, **kwargs)
 
     def check_call(self, args: Any, kwargs: dict[str, Any]) -> None:
-        """Raise an error, on the caller, for an RPC whose arguments do not match the schema."""
+        """Raise the error of a wrong argument, before a call of this function is sent to another worker."""
         if len(self.graph.inputs) > len(self.schema.arguments):
             raise TypeError(f"cannot pickle 'ScriptMethod' object '{self.name}': call methods through an RRef to the module")
         self.schema.check_call(tuple(args), kwargs)

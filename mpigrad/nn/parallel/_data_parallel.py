@@ -19,9 +19,7 @@ _FIRST_MB, _MB = 1, 25  # sizes of buckets, as in PyTorch
 
 
 class DataParallel(Joinable):
-    """A module on every rank of a group, whose gradients are averaged. Derived classes know how to read a framework's
-    parameters.
-    """
+    """The base class of the two `DistributedDataParallel`s, for modules of mpigrad and of torch; see there."""
 
     module: Any
 
@@ -148,9 +146,10 @@ class DataParallel(Joinable):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context manager for adding up gradients: those of outputs computed in it (the forward pass counts) stay local.
+        """A context manager for gradient accumulation: gradients of outputs that were computed inside it are not averaged.
 
-        The backward pass of the next output that is computed outside averages the sums over the ranks.
+        They are added to `.grad` of this rank; the next forward and backward pass outside averages the sums over the ranks.
+        It is the forward pass that counts, not where `backward` is called.
 
         >>> import mpigrad, mpigrad.distributed as dist
         >>> from mpigrad import nn

@@ -26,7 +26,9 @@ logger = logging.getLogger(__name__)
 
 
 class Phase(NamedTuple):
-    """What one phase of a simulation cost: numbers of workers and messages, bytes, virtual time, memory.
+    """What one phase of a `Simulation` cost; a phase is a call of `on`, `on_each` or `shutdown`, or a block of `phase`.
+
+    `workers`, `messages`, `bytes`: how many workers there are, how many messages they sent, and their size.
 
     `sequential`: messages on the critical path. `busiest`: messages of the busiest worker. `seconds`: virtual time.
     `memory`: bytes per worker that were allocated and not freed, if measured. `wall`: seconds of real time.
@@ -144,7 +146,7 @@ class Simulation:
                 agent.transport.close(False)
 
     def lose(self, rank: int) -> None:
-        """Let a worker disappear: it handles no message any more, and others learn of it only from missing answers."""
+        """Let the worker `rank` stop without a word, as if its process had died: others notice that its answers do not come."""
         self._lost.add(rank)
         for agent in self.agents:
             if agent.workers is self._known.workers:  # agents share the tables of workers until one of them changes
@@ -152,7 +154,9 @@ class Simulation:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Measure what happens in the block; workers start it at the same time."""
+        """A context manager: measure what happens in the block as one phase, called `name`. All workers start it at the same
+        virtual time.
+        """
         scheduler = self.scheduler
         begin = max(scheduler.clocks, default=0.0)
         scheduler.clocks[:] = [begin] * self.size
