@@ -43,12 +43,12 @@ class ScriptFunction(metaclass=_Kind):
     """A scripted function, created by `jit.script`: its `graph`, source (`code`), `schema` and compiled code.
 
     >>> import mpigrad
-    >>> fn = mpigrad.jit._example()
-    >>> fn(mpigrad.ones(2)).tolist()
-    [3.0, 3.0]
-    >>> fn.schema
+    >>> @mpigrad.jit.script
+    ... def double_and_add(x):
+    ...     return x * 2 + x
+    >>> double_and_add.schema
     double_and_add(Tensor x) -> Tensor
-    >>> isinstance(fn, mpigrad.jit.ScriptFunction)
+    >>> isinstance(double_and_add, mpigrad.jit.ScriptFunction)
     True
     """
 
