@@ -69,7 +69,7 @@ class DeviceMesh:
         return tuple(self.mesh.shape)
 
     def size(self, mesh_dim: int | None = None) -> int:
-        """Return the number of ranks: of all, or along one dimension, given by its index."""
+        """Return the number of ranks of the mesh, or along the dimension with the index `mesh_dim`."""
         return prod(self.shape) if mesh_dim is None else self.shape[mesh_dim]
 
     def _dim(self, mesh_dim: int | str | None) -> int:
@@ -87,7 +87,7 @@ class DeviceMesh:
         return mesh_dim
 
     def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
-        """Return the process group of this rank along a dimension, given by its index or name.
+        """Return the process group of this rank along the dimension `mesh_dim`, an index or a name.
 
         Without an argument the mesh must have one dimension; RuntimeError otherwise. KeyError for an unknown name.
         """

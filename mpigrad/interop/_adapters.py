@@ -138,7 +138,8 @@ class TensorAdapter(ABC):
         create: bool,
         quiet: Sequence[Any] = (),
     ) -> Sequence[Any]:
-        """Compute the gradients at `inputs`, given those at `outputs` (some may be None), as `torch.autograd.grad` does.
+        """Compute the gradients at `inputs`, given `grads`, those at `outputs` (some may be None), as `torch.autograd.grad`
+        does.
 
         `inputs` are the ends of this part of the graph: nodes below them do not run.
 

@@ -48,7 +48,8 @@ def schedule(
     """A schedule for `profile`: which steps of a loop are recorded.
 
     Skip `skip_first` steps, then repeat cycles: `wait` steps without profiler, `warmup` steps that are profiled and
-    dropped, `active` steps that are recorded; `repeat` cycles, 0 for no end.
+    dropped, `active` steps that are recorded; `repeat` cycles, 0 for no end. `skip_first_wait=1`: without the
+    `wait` steps of the first cycle.
 
     >>> import mpigrad.profiler
     >>> plan = mpigrad.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)

@@ -14,8 +14,9 @@ from .._tensor import Tensor
 
 
 def sum(input: Tensor, dim: int | tuple[int, ...] | list[int] | None = None, dtype: dtype | None = None) -> Tensor:
-    """The sum of all elements of a sparse tensor (dense), or over dimensions (sparse); the gradient is sparse, with
-    the indices of `input`.
+    """The sum of the elements of a sparse tensor: of all, as a dense tensor with one number, or over `dim`, as a sparse tensor.
+
+    The gradient is sparse, with the indices of `input`.
 
     `dim`: a dimension or several. `dtype`: convert to this type first.
 

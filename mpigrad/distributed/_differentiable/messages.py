@@ -197,7 +197,8 @@ def isend(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Differen
     """Start to send a tensor to the global rank `dst`, with a gradient; returns a `DifferentiableWork`.
 
     Its `wait` returns a token, a tensor without elements, through which the loss must depend on the message (see `join`).
-    The tensor must not be changed before `wait`. `tag` must be that of the receiver.
+    The tensor must not be changed before `wait`. `tag` must be that of the receiver. `group` is the process group of both
+    ranks, by default the default group.
     """
     found = member_of(group)
     return _start_send(tensor, place_in(found, dst), found, tag)
@@ -207,7 +208,8 @@ def irecv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> Differen
     """Start to receive a tensor from the global rank `src`, with a gradient; returns a `DifferentiableWork`.
 
     Its `wait` returns a new tensor, with the shape and dtype of `tensor`, which is not changed. In the backward pass the
-    gradient of the new tensor is sent to `src`. `tag` must be that of the sender.
+    gradient of the new tensor is sent to `src`. `tag` must be that of the sender. `group` is the process group of both
+    ranks, by default the default group.
     """
     found = member_of(group)
     return _start_receive(tensor, place_in(found, src), found, tag)
@@ -230,6 +232,8 @@ def send(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Tensor:
         else:
             hidden = F.recv(mpigrad.empty(8, 16), src=0)
             model(hidden).sum().backward()                 # sends the gradient of hidden back
+
+    `group` is the process group of both ranks, by default the default group.
     """
     return isend(tensor, dst, group, tag).wait()
 
@@ -238,7 +242,7 @@ def recv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> Tensor:
     """Receive a tensor from the global rank `src`, with a gradient; `tag` must be that of the sender.
 
     Returns a new tensor with the shape and dtype of `tensor`, which is not changed. In the backward pass the gradient of
-    the new tensor is sent to `src`.
+    the new tensor is sent to `src`. `group` is the process group of both ranks, by default the default group.
     """
     return irecv(tensor, src, group, tag).wait()
 
@@ -246,8 +250,9 @@ def recv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> Tensor:
 def sendrecv(tensor: Tensor, buffer: Tensor, dst: int, src: int, group: Any = None, tag: int = 0) -> Tensor:
     """Send `tensor` to the global rank `dst` and receive a tensor from the global rank `src`, at the same time.
 
-    Returns a new tensor with the shape and dtype of `buffer`, which is not changed. In the backward pass gradients travel in the
-    opposite directions. All ranks that exchange messages give the same `tag`.
+    Returns a new tensor with the shape and dtype of `buffer`, which is not changed. In the backward pass gradients travel
+    in the opposite directions. All ranks that exchange messages give the same `tag`. `group` is the process group of both
+    ranks, by default the default group.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")

@@ -212,7 +212,8 @@ def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
     """Return the tensors of all ranks, a tuple in the order of ranks, on the global rank `dst`.
 
-    Other ranks get a tuple of tensors of zeros, so that they can take part in the backward pass.
+    Other ranks get a tuple of tensors of zeros, so that they can take part in the backward pass. `group`: a process group,
+    by default all ranks. All its ranks must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -245,7 +246,8 @@ def all_gather(tensor: Tensor, group: Any = None, *, uneven: bool = False) -> tu
     """Return the tensors of all ranks, a tuple in the order of ranks, on every rank.
 
     Their shapes must be equal, unless `uneven` is set (an addition to PyTorch): then ranks exchange the shapes first. In
-    the backward pass each rank gets the sum of all ranks' gradients of its tensor.
+    the backward pass each rank gets the sum of all ranks' gradients of its tensor. `group`: a process group, by default all
+    ranks. All its ranks must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")

@@ -230,6 +230,8 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
 def scan(tensor: Tensor, group: Any = None) -> Tensor:
     """Return the sum of the tensors of this rank and of all ranks before it, as MPI_Scan does; an addition to PyTorch.
 
+    `group`: a process group, by default all ranks. All its ranks must call it.
+
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
     >>> F.scan(mpigrad.ones(2))

@@ -79,7 +79,7 @@ class ProcessGrid:
         return tuple(reversed(found))
 
     def rank_of(self, coords: Sequence[int]) -> int | None:
-        """Return the rank at some coordinates; periodic dimensions wrap around. None beyond an end of the grid."""
+        """Return the rank at the coordinates `coords`; periodic dimensions wrap around. None beyond an end of the grid."""
         rank = 0
         for at, length, ring in zip(coords, self.shape, self.periodic, strict=True):
             if not ring and not 0 <= at < length:

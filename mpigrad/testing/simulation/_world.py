@@ -102,7 +102,7 @@ class Simulation:
 
     # -- programs ----------------------------------------------------------------------------------------------------
     def on(self, rank: int, program: Callable[[], Any], name: str = "") -> Any:
-        """Run a program on one worker, and all that it causes on others; returns its result or raises its error.
+        """Run a program on the worker `rank`, and all that it causes on others; returns its result or raises its error.
 
         `name` is that of the phase, by default the name of the function.
         """
