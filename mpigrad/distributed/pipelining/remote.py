@@ -1,8 +1,9 @@
 """`RemotePipeline`: the stages of a pipeline on RPC workers, run by one worker; an addition to PyTorch's names.
 
-Each worker runs the schedule of its stages, as ranks of a process group do. Outputs and gradients go from worker to worker by
-calls of `_deliver`, which put them into the receiver's `Mail`; a stage that needs one waits for it there. If a stage fails, the
-worker that called `step` tells the others, whose waits then end with its error. Waits also end at the deadline of the step.
+How it works: each worker runs the schedule of its stages, as ranks of a process group do. Outputs and gradients go from
+worker to worker by calls of `_deliver`, which put them into the receiver's `Mail`; a stage that needs one waits for it
+there. If a stage fails, the worker that called `step` tells the others, whose waits then end with its error. Waits also end
+at the deadline of the step.
 """
 
 from __future__ import annotations

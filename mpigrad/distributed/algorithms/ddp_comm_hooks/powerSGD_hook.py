@@ -27,7 +27,8 @@ class PowerSGDState:
 
     Args:
         process_group: the group whose ranks average their gradients; None for all ranks.
-        matrix_approximation_rank: the number of columns r of the thin matrices P and Q (see the module's docstring).
+        matrix_approximation_rank: the number of columns r of the thin matrices P (n x r) and Q (m x r) whose product P Q^T
+            replaces a gradient of n x m; a larger one is more exact, and sends more.
         start_powerSGD_iter: in this many steps at the beginning, whole gradients are averaged.
         min_compression_rate: a gradient is compressed only if the thin matrices have fewer elements by this factor.
         use_error_feedback: add what the compression left out to the gradient of the next step.
