@@ -72,8 +72,9 @@ class TensorAdapter(ABC):
 
     @abstractmethod
     def make(self, array: Any, description: bytes, requires_grad: bool) -> Any:
-        """Create a tensor with the elements of `array`, without a copy. The description comes from another process, so it must be
-        checked.
+        """Create a tensor with the elements of `array`, without a copy; `requires_grad` says whether it requires a gradient.
+
+        `description` is what `describe` returned on the sender. It comes from another process, so it must be checked.
         """
 
     def reduce(self, obj: Any) -> Any:
@@ -84,7 +85,7 @@ class TensorAdapter(ABC):
 
     # -- graphs --------------------------------------------------------------------------------------------------------
     def size(self, tensor: Any) -> int:
-        """The number of elements of a tensor that requires grad."""
+        """The number of elements of a tensor that requires grad; `backward` asks for it, since a root must have one element."""
         return int(self.array_of(tensor).size)
 
     def requires_grad(self, tensor: Any) -> bool:

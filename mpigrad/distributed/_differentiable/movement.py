@@ -228,7 +228,8 @@ def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
     """Return, on rank i of the group, the i-th of the `tensors` of the global rank `src`.
 
-    Other ranks pass tensors of the same shape, whose elements are not used.
+    Other ranks pass tensors of the same shape, whose elements are not used. All ranks of `group` (by default the default
+    group) must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -266,7 +267,8 @@ def all_to_all(
 ) -> tuple[Tensor, ...]:
     """Send input i to rank i of the group, and return the tuple of the tensors from all ranks.
 
-    The tensors in `output_tensor_list` only say which shapes will arrive; they are not changed.
+    The tensors in `output_tensor_list` only say which shapes will arrive; they are not changed. All ranks of `group` (by
+    default the default group) must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -288,7 +290,8 @@ def all_to_all_single(
     """Send the i-th piece of `input` to rank i of the group; returns the pieces from all ranks in a new tensor.
 
     Pieces are along the first dimension. `output` only gives the shape of the new tensor; it is not changed. The split
-    sizes are the lengths of the pieces, by rank; None for equal ones.
+    sizes are the lengths of the pieces, by rank; None for equal ones. All ranks of `group` (by default the default group)
+    must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")

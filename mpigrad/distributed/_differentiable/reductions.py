@@ -193,7 +193,8 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """Return, on the global rank `dst`, the reduction of the tensors of all ranks, as a new tensor; `op` as for `all_reduce`.
 
-    Other ranks get a copy of their own tensor; gradients of this copy are dropped.
+    Other ranks get a copy of their own tensor; gradients of this copy are dropped. All ranks of `group` (by default the
+    default group) must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -210,7 +211,8 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = N
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """Return, on rank i of the group, the reduction of the i-th tensors in the `input_list`s of all ranks, as a new tensor.
 
-    `output` only gives the shape of the result; it is not changed. `op` is as for `all_reduce`.
+    `output` only gives the shape of the result; it is not changed. `op` is as for `all_reduce`. All ranks of `group` (by
+    default the default group) must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")

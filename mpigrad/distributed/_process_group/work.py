@@ -125,7 +125,7 @@ class Work:
         self.wait()
 
     def source_rank(self) -> int:
-        """Return the group rank of the sender, after a receive; -1 before."""
+        """Return the group rank of the process from which a receive got its message; -1 before the receive is complete."""
         return self._source
 
     def result(self) -> Any:

@@ -159,10 +159,14 @@ class Buddies:
         gather_errors([Task(keeper, doing, _commit, (self._name, manifest), timeout) for keeper in ring])
 
     def load(self, parts: Mapping[str, Any], *, timeout: float = _SECONDS) -> Any:
-        """Load the newest complete copies into `parts`, which may be on other workers than before; returns the `extra` of `save`.
+        """Load the newest complete copies into `parts`, on all workers; waits for that, and returns the `extra` of `save`.
 
-        All workers check that the states fit before any state changes. CheckpointError if they do not fit, if both copies
-        of a worker's tensors are lost, or if a worker takes longer than `timeout` seconds.
+        Args:
+            parts: the objects to load into, under the names that `save` got; they may be on other workers than then.
+            timeout: how many seconds a worker may take; then a CheckpointError names it.
+
+        All workers check that the states fit before any state changes. CheckpointError if they do not fit, if both copies of a
+        worker's tensors are lost, or if `save` was never called.
         """
         manifest = self._newest(timeout)
         if manifest is None:

@@ -316,6 +316,8 @@ def halo_exchange(
         corners: if False, only blocks that share a face exchange messages, and the corners of the halo are 0.
         async_op: return a `HaloExchange` at once: compute what needs no halo, then call its `wait()`.
 
+    ValueError on a rank whose block, or that of a neighbour, is shorter than the halo.
+
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed.domain import ProcessGrid, halo_exchange
     >>> dist.init_process_group("mpi")

@@ -171,10 +171,13 @@ class DataParallel(Joinable):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Any:
-        """A context manager for loops of different lengths: ranks without input take part in the collectives of the others.
+        """A context manager for training loops with different numbers of iterations on the ranks of the group.
 
-        At the end all ranks have the state of the rank that had most input. Gradients are divided by the number of ranks, or, if
-        `divide_by_initial_world_size` is False, by the number of those that still have input.
+        Ranks that have left their loop take part in the collectives of the others until all have left it.
+
+        At the end all ranks have the parameters and buffers of a rank that had most iterations. Gradients are divided by
+        the number of ranks, or, if `divide_by_initial_world_size` is False, by the number of those that still have input.
+        `enable` and `throw_on_early_termination` are those of `Join`.
         """
         return Join(
             [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
@@ -198,11 +201,11 @@ class DataParallel(Joinable):
         return self._given_group
 
     def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Any]) -> None:
-        """Replace the averaging of gradients by `hook(state, bucket)`, which returns a Future of the reduced flat
-        tensor.
+        """Replace the averaging of gradients by `hook(state, bucket)`, which is called for each bucket of gradients in a
+        backward pass.
 
-        `bucket` is a `GradBucket`: `bucket.buffer()` has the gradients of several parameters. `state` is passed to
-        the hook as it is.
+        `bucket` is a `GradBucket`: `bucket.buffer()` has the gradients of several parameters, one after the other. The hook
+        returns a `Future` of a tensor like it, with the averages. `state` is passed to the hook as it is.
         """
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
