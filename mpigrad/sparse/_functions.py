@@ -36,7 +36,7 @@ def sum(input: Tensor, dim: int | tuple[int, ...] | list[int] | None = None, dty
 
 
 def mm(sparse: Tensor, dense: Tensor) -> Tensor:
-    """A sparse matrix times a dense one: dense, with a sparse gradient for the sparse factor.
+    """The product of a sparse matrix and a dense one, as a dense matrix. The gradient of the sparse factor is sparse.
 
     >>> import mpigrad
     >>> a = mpigrad.sparse_coo_tensor([[0], [1]], [2.0], (2, 2))
