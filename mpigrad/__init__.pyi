@@ -289,9 +289,9 @@ channels_last_3d: memory_format
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Deprecated name of `linalg.cholesky`, with the same arguments."""
 def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A, given its lower triangular factor `L`; with `upper`, the upper one."""
+    """The inverse of A, given the lower triangular `L` with A = L L^H; with `upper`, the upper triangular U with A = U^H U."""
 def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The solution X of A X = B, given the lower triangular factor `L` of A; with `upper`, the upper one."""
+    """The solution X of A X = B, given the lower triangular `L` with A = L L^H; with `upper`, the upper triangular U with A = U^H U."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Cut a tensor along `dim` into at most `chunks` parts of equal length (the last may be shorter): a tuple of views."""
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:

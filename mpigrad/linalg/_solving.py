@@ -392,7 +392,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out:
 
 @guarded
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The solution X of A X = B, given the lower triangular factor `L` of A; with `upper`, the upper one.
+    """The solution X of A X = B, given the lower triangular `L` with A = L L^H; with `upper`, the upper triangular U with A =
+    U^H U.
 
     `out`: a tensor to which the result is written.
 
@@ -407,7 +408,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | N
 
 @guarded
 def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A, given its lower triangular factor `L`; with `upper`, the upper one.
+    """The inverse of A, given the lower triangular `L` with A = L L^H; with `upper`, the upper triangular U with A = U^H U.
 
     `out`: a tensor to which the result is written.
 
