@@ -192,6 +192,8 @@ class WorkerGroup:
     ) -> Future:
         """Start the call of `rpc_sync` and return a `Future` of the list of results, or of the reduced value, at once.
 
+        The arguments are those of `rpc_sync`.
+
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
         >>> rpc.WorkerGroup().rpc_async(max, args=(2, 3)).wait()
