@@ -610,7 +610,7 @@ def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def is_anomaly_check_nan_enabled() -> _bool:
     """Whether anomaly detection looks for NaNs; meaningful only while it is on."""
 def is_anomaly_enabled() -> _bool:
-    """Whether anomaly detection is on."""
+    """Whether anomaly detection (`detect_anomaly`) is on."""
 def is_complex(input: Tensor) -> _bool:
     """Whether the element type is a complex type."""
 def is_conj(input: Tensor) -> _bool:
@@ -1013,7 +1013,7 @@ def selu(input: Tensor, inplace: _bool = False) -> Tensor:
 def selu_(input: Tensor) -> Tensor:
     """`selu` in place: overwrites `input` and returns it."""
 def set_anomaly_enabled(enabled: _bool, check_nan: _bool = True) -> None:
-    """Switch anomaly detection on or off; `check_nan`: look for NaNs."""
+    """Switch anomaly detection (`detect_anomaly`) on or off; `check_nan`: also raise an error when a node returns NaN."""
 def set_default_device(device: Any) -> None:
     """Make `device` the place of tensors that this thread creates (`zeros`, `tensor`, `rand`, ...) without saying where; None is the CPU."""
 def set_default_dtype(d: dtype) -> None:

@@ -267,7 +267,7 @@ class profile:
         return self._finished().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
-        """The average of all events, as one row."""
+        """The sums over all recorded events, as one `FunctionEventAvg`."""
         return self._finished().total_average()
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:

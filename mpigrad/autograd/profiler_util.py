@@ -16,7 +16,7 @@ class Interval(NamedTuple):
     end: float
 
     def elapsed_us(self) -> float:
-        """The length of the interval."""
+        """The length of the interval in microseconds."""
         return self.end - self.start
 
 
@@ -108,7 +108,7 @@ class FunctionEvent(_Times):
 
     @property
     def key(self) -> str:
-        """The name by which averages are grouped."""
+        """The name of the event, by which `key_averages` groups events."""
         return self.name
 
     @property
@@ -150,7 +150,7 @@ class FunctionEventAvg(_Times):
         self.cpu_children: list[FunctionEvent] = []
 
     def add(self, event: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
-        """Add an event to the average."""
+        """Add an event, or another average, to the sums; returns this object."""
         if not self.count:
             self.node_id, self.is_async, self.is_remote = event.node_id, event.is_async, event.is_remote
             self.cpu_parent, self.cpu_children = event.cpu_parent, event.cpu_children
@@ -218,7 +218,7 @@ class EventList(list):
         return made
 
     def total_average(self) -> FunctionEventAvg:
-        """The average of all events, as one row."""
+        """The sums over all events of the list, as one `FunctionEventAvg`."""
         total = FunctionEventAvg("Total")
         for event in self:
             total.add(event)

@@ -60,12 +60,12 @@ class DeviceMesh:
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions of the mesh."""
         return self.mesh.ndim
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of ranks along each dimension."""
+        """The number of ranks along each dimension of the mesh, a tuple."""
         return tuple(self.mesh.shape)
 
     def size(self, mesh_dim: int | None = None) -> int:
@@ -94,15 +94,18 @@ class DeviceMesh:
         return self._dim_groups[self._dim(mesh_dim)]
 
     def get_all_groups(self) -> list[ProcessGroup]:
-        """Return the process groups of this rank, one for each dimension."""
+        """Return the process groups to which this rank belongs, one along each dimension of the mesh."""
         return list(self._dim_groups)
 
     def get_rank(self) -> int:
-        """Return the global rank of this process."""
+        """Return the rank of this process in the default process group (not its place in the mesh)."""
         return get_rank()
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
-        """Return the index of this process along a dimension, which is given as for `get_group`."""
+        """Return the index of this process along the dimension `mesh_dim` of the mesh, an index or a name.
+
+        Without an argument the mesh must have one dimension.
+        """
         return self.get_group(mesh_dim).rank()
 
     def get_coordinate(self) -> list[int] | None:

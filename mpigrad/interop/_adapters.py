@@ -93,7 +93,7 @@ class TensorAdapter(ABC):
         return False
 
     def recording(self) -> bool:
-        """Whether this thread records at present (PyTorch's `no_grad` stops it)."""
+        """Whether this thread records operations for gradients at present; PyTorch's `no_grad`, for example, stops that."""
         return True
 
     def carried(self, callback: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -202,7 +202,7 @@ class Process(multiprocessing.Process):
 
     @property
     def sentinel(self) -> int:
-        """A file descriptor that becomes ready when the process ends."""
+        """A file descriptor that becomes ready for reading when the process ends."""
         popen = self._popen  # type: ignore[attr-defined]
         if not isinstance(popen, RankPopen):
             return super().sentinel

@@ -172,20 +172,20 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Start profiling, with the first step; `with profile()` does so."""
+        """Start profiling, and the first step; entering a `with` block does the same."""
         if self.current_action in _RECORDS:
             self._begin()
         self._begin_step()
 
     def stop(self) -> None:
-        """End profiling, with the last step; the end of a `with` block does so."""
+        """End the last step and profiling; leaving the `with` block does the same."""
         self._end_step()
         if self._running:
             self._end()
             self._ready()
 
     def step(self) -> None:
-        """Mark the end of a step and the start of the next."""
+        """Mark the end of one step of the program and the start of the next, for the `schedule`."""
         self._end_step()
         before = self.current_action
         self.step_num += 1

@@ -57,5 +57,5 @@ class World:
         return self._channel.gather(f"meeting {self._meetings}", value, self._verdicts.raise_for_peers)
 
     def barrier(self) -> None:
-        """Wait until all ranks have called it."""
+        """Wait until all ranks have called it; an error is raised if the test has failed on another rank."""
         self.gather(None)

@@ -18,11 +18,11 @@ class GradBucket:
         self._gradients, self._parameters, self._replaced = list(gradients), list(parameters), False
 
     def index(self) -> int:
-        """Return the index of the bucket, in the order in which buckets are reduced."""
+        """Return the number of this bucket (a group of gradients), in the order in which buckets are averaged, from 0."""
         return self._index
 
     def buffer(self) -> Tensor:
-        """Return the flat tensor with all gradients of the bucket."""
+        """Return the flat tensor that has all gradients of the bucket, one after the other."""
         return self._buffer
 
     def gradients(self) -> list[Tensor]:
@@ -33,7 +33,7 @@ class GradBucket:
         return list(self._gradients)
 
     def parameters(self) -> list[Tensor]:
-        """Return the list of the parameters, in the order of their gradients."""
+        """Return the list of the parameters whose gradients are in the bucket, in the order of the gradients."""
         return list(self._parameters)
 
     def is_last(self) -> bool:

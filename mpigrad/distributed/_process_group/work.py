@@ -121,7 +121,7 @@ class Work:
         return self._error if self.is_completed() else None
 
     def synchronize(self) -> None:
-        """Wait until the operation is complete, as `wait` does."""
+        """Wait until the operation is complete, as `wait()` does, up to the timeout of the group."""
         self.wait()
 
     def source_rank(self) -> int:
@@ -129,12 +129,14 @@ class Work:
         return self._source
 
     def result(self) -> Any:
-        """Wait for the operation and return the list of the tensors with its result."""
+        """Wait until the operation is complete, and return the list of the tensors that got its result."""
         self.wait()
         return self._result
 
     def get_future(self) -> Future:
-        """Return a `Future` of the tensors with the result; a background thread completes it."""
+        """Return at once a `Future` of the list of the tensors with the result; a background thread completes it when the
+        operation ends.
+        """
         future: Future = Future()
         _complete_later(self, future)
         return future

@@ -24,7 +24,7 @@ class JoinHook:
     """What a rank without input does for one object of a `Join`. Override one or both methods, which do nothing here."""
 
     def main_hook(self) -> None:
-        """Take part in the collectives of one iteration of the ranks that still have input."""
+        """Called once for each iteration of the ranks that still have input: take part in the collectives of that iteration."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
         """Called once, when no rank has input any more; `is_last_joiner` tells whether this rank was one of the last that had
@@ -65,12 +65,12 @@ class Joinable(ABC):
     @property
     @abstractmethod
     def join_device(self) -> Any:
-        """The device of the tensors with which `Join` counts active ranks."""
+        """The device of the tensor with which `Join` counts, by a collective, the ranks that still have input."""
 
     @property
     @abstractmethod
     def join_process_group(self) -> Any:
-        """The group in which `Join` counts active ranks; the same for all objects of a `Join`."""
+        """The process group whose ranks `Join` counts; it must be the same for all objects of a `Join`."""
 
 
 class Join:

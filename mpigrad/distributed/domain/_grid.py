@@ -68,7 +68,7 @@ class ProcessGrid:
         return self.group.rank()
 
     def size(self) -> int:
-        """Return the number of ranks in the grid."""
+        """Return the number of ranks in the grid, the product of its `shape`."""
         return self.group.size()
 
     def _coords_of(self, rank: int) -> tuple[int, ...]:
@@ -171,7 +171,7 @@ class Layout:
 
     @property
     def local_shape(self) -> tuple[int, ...]:
-        """The shape of this rank's block."""
+        """The shape of this rank's block of the global array."""
         return tuple(stop - start for start, stop in self.boxes[self.group.rank()])
 
     @property

@@ -123,12 +123,12 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     @property
     def join_device(self) -> Any:
-        """The device of the first parameter, as `Join` asks for it."""
+        """The device of the first parameter, on which `Join` puts the tensors of its collectives."""
         return self.param_groups[0]["params"][0].device
 
     @property
     def join_process_group(self) -> ProcessGroup:
-        """The group over whose ranks the state is divided."""
+        """The process group over whose ranks the optimizer's state is divided."""
         return self.process_group
 
     def consolidate_state_dict(self, to: int = 0) -> None:

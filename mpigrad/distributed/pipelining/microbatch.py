@@ -1,4 +1,4 @@
-"""Batches cut into micro-batches, and outputs of micro-batches joined."""
+"""Cutting a batch into micro-batches, its parts, and joining the outputs of micro-batches."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ class RemotePipeline:
         return self._run(True, args, target)
 
     def eval(self, *args: Any, target: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
-        """Run a batch forwards only; arguments and result are those of `step`."""
+        """Run a batch forwards only, without recording gradients; arguments and result are those of `step`."""
         return self._run(False, args, target)
 
     def apply(self, function: Callable[..., Any], *args: Any) -> list[Any]:

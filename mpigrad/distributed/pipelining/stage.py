@@ -72,12 +72,12 @@ class PipelineStage:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the first stage."""
+        """Whether this is the first stage of the pipeline."""
         return self.stage_index == 0
 
     @property
     def is_last(self) -> bool:
-        """Whether this is the last stage."""
+        """Whether this is the last stage of the pipeline."""
         return self.stage_index == self.num_stages - 1
 
     def clear_runtime_states(self) -> None:
@@ -125,7 +125,7 @@ class PipelineStage:
         return made  # type: ignore[return-value]
 
     def finish_sends(self) -> None:
-        """Wait until all messages of this stage have been sent."""
+        """Wait until all messages of this stage have been sent. A schedule calls it at the end of each batch."""
         for work in self._sent:
             _wait(work)
         self._sent.clear()

@@ -14,6 +14,7 @@ from ._world.start import start_mpi_agent
 from .options import MPIRpcBackendOptions
 
 BackendValue = namedtuple("BackendValue", ["construct_rpc_backend_options_handler", "init_backend_handler"])
+BackendValue.__doc__ = "The value of a member of `BackendType`: the two functions with which `register_backend` registered it."
 
 
 def _repr(self: enum.Enum) -> str:

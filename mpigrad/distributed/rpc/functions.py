@@ -1,4 +1,4 @@
-"""Decorators for functions that are called by RPC."""
+"""`async_execution`, a decorator for functions that are called by RPC and answer later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of the RPC backend."""
+"""Options of `init_rpc`: timeouts, number of threads, device maps, communicator."""
 
 from __future__ import annotations
 

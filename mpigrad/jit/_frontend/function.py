@@ -84,7 +84,7 @@ class ScriptFunction(metaclass=_Kind):
 
     @property
     def inlined_graph(self) -> Graph:
-        """The same as `graph`: calls of other scripted functions stay calls."""
+        """The same as `graph`: unlike in PyTorch, the graphs of called functions are not put in the place of the calls."""
         return self.graph
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
@@ -117,7 +117,7 @@ class ScriptFunction(metaclass=_Kind):
                 self._optimised = graph
 
     def inner(self) -> Any:
-        """The compiled function that other graphs call."""
+        """Return the compiled function that other scripted functions call."""
         return self._inner or self._compile_inner()
 
     def _compile_inner(self) -> Any:

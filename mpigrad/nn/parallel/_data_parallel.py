@@ -120,12 +120,12 @@ class DataParallel(Joinable):
         copy_from(rank, state + (self._buffers_to_copy() if buffers else []), self.process_group)
 
     def will_sync_module_buffers(self) -> bool:
-        """Whether the next forward copies the buffers from the first rank to the others."""
+        """Whether the next forward pass copies the module's buffers from the first rank to the others."""
         return self.require_forward_param_sync and self.forward_sync_buffers and bool(self._buffers_to_copy())
 
     # -- forward -------------------------------------------------------------------------------------------------------
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Run the module; the backward pass of the result averages gradients."""
+        """Run the wrapped module. A backward pass from its output averages the gradients of parameters over the ranks."""
         recording = self._recording()
         reduces, buffers = recording and self.require_backward_grad_sync, self.will_sync_module_buffers()
         source = 0
@@ -192,7 +192,7 @@ class DataParallel(Joinable):
 
     @property
     def join_device(self) -> Any:
-        """The device of the parameters."""
+        """The device of the module's parameters, on which `Join` puts the tensors of its collectives."""
         return self.device
 
     @property

@@ -68,7 +68,9 @@ class DistributedDataParallel(DataParallel, Module):
         return Reducer(named, _with_sparse_gradients(self.module), *options)
 
     def train(self, mode: bool = True) -> DistributedDataParallel:
-        """Set the mode of this module and of the wrapped one."""
+        """Set the training mode (`mode=True`) or the evaluation mode of this module and of the wrapped one; returns this
+        module.
+        """
         super().train(mode)
         return self
 

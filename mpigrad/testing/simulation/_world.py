@@ -134,7 +134,7 @@ class Simulation:
         return [results[rank] for rank in ranks]
 
     def shutdown(self) -> None:
-        """Shut all workers down gracefully, together."""
+        """Shut RPC down on all workers, as a graceful `rpc.shutdown()` on each of them does; this is a phase."""
         self.on_each(lambda: leave(current.get_agent(), True, 0), name="shutdown")
 
     def stop(self) -> None:
@@ -174,7 +174,9 @@ class Simulation:
 
     # -- messages ----------------------------------------------------------------------------------------------------
     def send(self, src: int, dst: int, message: bytearray, nbytes: int) -> None:
-        """Queue the arrival of a message at its receiver."""
+        """For the simulated transport: queue the arrival of `message`, of `nbytes` bytes, from the worker `src` at the worker
+        `dst`.
+        """
         scheduler = self.scheduler
         scheduler.spend(src, self.network.overhead)
         self._counts[src] += 1
