@@ -197,10 +197,10 @@ class EventList(list):
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """One average for each name: an `EventList` of `FunctionEventAvg`.
+        """Group the events by name: an `EventList` with one `FunctionEventAvg` for each group.
 
-        `group_by_input_shape`: for each name and input shapes (needs `record_shapes`). `group_by_stack_n`: also for
-        each stack, compared up to this number of frames (needs `with_stack`).
+        `group_by_input_shape`: by name and input shapes (needs `record_shapes`). `group_by_stack_n`: also by call stack, compared
+        up to this number of frames (needs `with_stack`). `group_by_overload_name` is ignored.
         """
         found: dict[Any, FunctionEventAvg] = {}
         for event in self:
