@@ -32,7 +32,10 @@ class MPIRpcBackendOptions(RpcBackendOptions):
     """Options of RPC over MPI, for the argument `rpc_backend_options` of `init_rpc`.
 
     Args:
-        num_worker_threads: how many functions for other workers may run at the same time; further calls wait in a queue.
+        num_worker_threads: how many functions for other workers may run at the same time; further calls wait in a queue. A
+            function that waits for a call of its own does not count. If no function returns for 50 ms while calls are
+            queued, one more is started, because the running ones may wait for it; so use a lock, not this number, to keep
+            functions apart.
         rpc_timeout: default timeout of calls in seconds, 0 for none.
         init_method: accepted for programs written for PyTorch; MPI needs no address.
         device_maps: `{"worker1": {0: 1}}` sends tensors on GPU 0 of this worker to GPU 1 of `worker1`; answers and
