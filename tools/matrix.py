@@ -78,8 +78,7 @@ def setting(name: str, what: str, like: str, fails: bool = False, **variables: s
 # Open MPI uses these on fast networks only, unless told otherwise
 OFI = {"OMPI_MCA_opal_common_ofi_provider_include": "tcp;ofi_rxm"}
 OLDEST = ("numpy==2.0.*", "scipy<1.15", "scikit-learn<1.7")  # the last two fit this NumPy: pip would search for long
-# with the rendezvous of UCX MPICH 5.0.2 stalls, also in programs of mpi4py alone (docs/verified.md)
-UCX_TCP = {"MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "UCX_RNDV_THRESH": "100m"}
+UCX_TCP = {"MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}
 UCX = {"OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"}
 
 ROWS = [
@@ -93,7 +92,7 @@ ROWS = [
     setting("serialized", "`MPI_THREAD_SERIALIZED`", "openmpi-5", MPI4PY_RC_THREAD_LEVEL="serialized"),
     setting("serialized-mpich", "`MPI_THREAD_SERIALIZED`", "mpich-5", MPI4PY_RC_THREAD_LEVEL="serialized"),
     setting("mpich-ofi", "libfabric, no shared memory", "mpich-5", MPIR_CVAR_CH4_NETMOD="ofi", MPIR_CVAR_NOLOCAL="1"),
-    setting("mpich-ucx", "UCX (`tcp`), no shared memory", "mpich-5", fails=True, **UCX_TCP),
+    setting("mpich-ucx", "UCX (`tcp`), no shared memory", "mpich-5", **UCX_TCP),
     setting("openmpi-tcp", "TCP, no shared memory", "openmpi-5", OMPI_MCA_pml="ob1", OMPI_MCA_btl="self,tcp"),
     setting("openmpi-ofi", "libfabric (`tcp;ofi_rxm`)", "openmpi-5", OMPI_MCA_pml="cm", OMPI_MCA_mtl="ofi", **OFI),
     setting("openmpi-ucx", "UCX", "openmpi-5", OMPI_MCA_pml="ucx", **UCX),
