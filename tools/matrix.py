@@ -77,7 +77,8 @@ def setting(name: str, what: str, like: str, fails: bool = False, **variables: s
 
 # Open MPI uses these on fast networks only, unless told otherwise
 OFI = {"OMPI_MCA_opal_common_ofi_provider_include": "tcp;ofi_rxm"}
-OLDEST = ("numpy==2.0.*", "scipy<1.15", "scikit-learn<1.7")  # the last two fit this NumPy: pip would search for long
+# scipy and scikit-learn that fit this NumPy (pip would search for long), and a Cython of the age of mpi4py 4.0, which has no wheels
+OLDEST = ("numpy==2.0.*", "scipy<1.15", "scikit-learn<1.7", "Cython<3.1")
 UCX_TCP = {"MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}
 UCX = {"OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"}
 
@@ -103,7 +104,7 @@ ROWS = [
     *each_python("3.12"),
     *each_python("3.13"),
     *each_python("3.14"),
-    Row("oldest", "the oldest NumPy and mpi4py", mpi4py="mpi4py==4.0.*", others=OLDEST),
+    Row("oldest", "the oldest Python, NumPy and mpi4py", mpi4py="mpi4py==4.0.0", python="3.10", others=OLDEST),
 ]
 BY_NAME = {row.name: row for row in ROWS}
 
@@ -155,13 +156,22 @@ def make(row: Row, folder: Path) -> None:
     """Make the environment of a row, without the package."""
     run(interpreters()[row.python], "-m", "venv", folder)
     if row.system:  # an MPI without a wheel: mpi4py is compiled for it, as users of a cluster's MPI do
-        compiler, launcher = (str(shutil.which(f"{name}.{row.system}")) for name in ("mpicc", "mpiexec"))
-        variables = {**os.environ, "MPICC": compiler}
-        install(folder, "--no-binary", "mpi4py", "--no-cache-dir", row.mpi4py, env=variables)
+        compiler, launcher = (shutil.which(f"{name}.{row.system}") for name in ("mpicc", "mpiexec"))
+        compile_mpi4py(row, folder, compiler)
         mine = folder / "bin" / "mpiexec"  # no link: MPICH's launcher looks for its other programs beside itself
         mine.write_text(f'#!/bin/sh\nexec {launcher} "$@"\n')
         mine.chmod(0o755)
+    elif row.mpi4py != "mpi4py":
+        install(folder, *row.mpi)
+        compile_mpi4py(row, folder, folder / "bin" / "mpicc")
     install(folder, row.mpi4py, *row.mpi, *row.others, *TESTING)
+
+
+def compile_mpi4py(row: Row, folder: Path, compiler: object) -> None:
+    limits = folder / "limits"
+    limits.write_text("\n".join(row.others))
+    variables = {"MPICC": str(compiler), "PIP_CONSTRAINT": str(limits), "CFLAGS": "-O1 -g0"}  # -O3 -g takes minutes and much memory
+    install(folder, "--no-binary", "mpi4py", "--no-cache-dir", row.mpi4py, env={**os.environ, **variables})
 
 
 def install(folder: Path, *words: object, **options: object) -> None:
