@@ -77,7 +77,7 @@ def setting(name: str, what: str, like: str, fails: bool = False, **variables: s
 
 # Open MPI uses these on fast networks only, unless told otherwise
 OFI = {"OMPI_MCA_opal_common_ofi_provider_include": "tcp;ofi_rxm"}
-# scipy and scikit-learn that fit this NumPy (pip would search for long), and a Cython of the age of mpi4py 4.0, which has no wheels
+# packages that fit this NumPy (pip would search for long), and a Cython as old as mpi4py 4.0, which has no wheels
 OLDEST = ("numpy==2.0.*", "scipy<1.15", "scikit-learn<1.7", "Cython<3.1")
 UCX_TCP = {"MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}
 UCX = {"OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"}
@@ -170,7 +170,7 @@ def make(row: Row, folder: Path) -> None:
 def compile_mpi4py(row: Row, folder: Path, compiler: object) -> None:
     limits = folder / "limits"
     limits.write_text("\n".join(row.others))
-    variables = {"MPICC": str(compiler), "PIP_CONSTRAINT": str(limits), "CFLAGS": "-O1 -g0"}  # -O3 -g takes minutes and much memory
+    variables = {"MPICC": str(compiler), "PIP_CONSTRAINT": str(limits), "CFLAGS": "-O1 -g0"}  # -O3 -g takes minutes
     install(folder, "--no-binary", "mpi4py", "--no-cache-dir", row.mpi4py, env={**os.environ, **variables})
 
 
