@@ -167,6 +167,4 @@ def test_the_page_of_what_was_verified_is_that_of_its_results(monkeypatch: pytes
     text = (ROOT / "docs" / "verified.md").read_text()
     results = json.loads((ROOT / "docs" / "verified.json").read_text())
     assert matrix["page"](text, results) == text, "run tools/matrix.py --write"
-    failed = {result["row"] for result in results if result["code"]}
-    assert failed == {row.name for row in matrix["ROWS"] if row.fails}
-    assert not [name for name in failed if f"`{name}`" not in matrix["page"](text, [])], "the page explains each failure"
+    assert not [result for result in results if result["code"]]
