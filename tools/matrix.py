@@ -2,8 +2,9 @@
 
 Each row of ROWS has an environment of its own below .venv/matrix. The package is installed there as a wheel (one for each Python,
 `tools/wheels.py`), and the tests run in a copy of this checkout without the package, so that nothing but the wheel is imported.
-Results go to docs/verified.json, from which docs/verified.md has its table (`--write` alone renews the page). A row replaces only
-its own former results, so that rows may be run one by one or several at once, and a row that fails does not stop the others.
+Results go to docs/verified.json, from which docs/verified.md has its table (`--write` alone renews the page). A result replaces
+only that of the same row and number of ranks, so that rows may be run one by one or several at once, and a row that fails does
+not stop the others.
 """
 
 from __future__ import annotations
@@ -204,53 +205,41 @@ def until_end(command: list[object], **options: Any) -> int:
             raise
 
 
-def test(row: Row, folder: Path, tree: Path, tests: str) -> list[dict[str, object]]:
-    """Run the tests of a row; a result for each number of ranks."""
+def test(row: Row, ranks: int, folder: Path, tree: Path, tests: str) -> dict[str, object]:
+    """Run the tests of a row on some ranks; the result."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHONPATH", "MPIGRAD"))}
     variables |= {**row.variables, "MPIGRAD_COMPILED": "1" if row.compiled else "0"}
-    results = []
-    for ranks in row.ranks:
-        arguments = [
-            "-m",
-            "pytest",
-            "-q",
-            "--color=no",
-            "-p",
-            "no:cacheprovider",
-            "--with-mpi",
-            "-m",
-            "mpi and not gpu",
-            *TESTS[tests],
-        ]
-        command = [ROOT / "tools" / "mpirun.sh", folder, str(ranks), str(SECONDS), *arguments]
-        print(f"==== {row.name} on {ranks} ranks", flush=True)
-        start = time.monotonic()
-        log = FOLDER / f"{row.name}-{ranks}.log"
-        with open(log, "w") as out:
-            code = until_end(command, env=variables, cwd=tree, stdout=out, stderr=subprocess.STDOUT)
-        seconds, text = time.monotonic() - start, log.read_text(errors="replace")
-        passed = max(map(int, re.findall(r"(\d+) passed", text)), default=0)
-        failed = sorted(set(re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)))
-        print(
-            f"==== {row.name} on {ranks} ranks: {passed} passed, {len(failed)} failed, code {code}, {seconds:.0f} s",
-            *failed,
-            flush=True,
-        )
-        if code:
-            print(*text.splitlines()[-40:], sep="\n", flush=True)
-        results.append(
-            {
-                "row": row.name,
-                "ranks": ranks,
-                "tests": tests,
-                "passed": passed,
-                "failed": failed,
-                "code": code,
-                "seconds": round(seconds),
-            }
-            | {"date": datetime.date.today().isoformat(), "tested": tested(), **versions(folder, variables)}
-        )
-    return results
+    arguments = [
+        "-m",
+        "pytest",
+        "-q",
+        "--color=no",
+        "-p",
+        "no:cacheprovider",
+        "--with-mpi",
+        "-m",
+        "mpi and not gpu",
+        *TESTS[tests],
+    ]
+    command = [ROOT / "tools" / "mpirun.sh", folder, str(ranks), str(SECONDS), *arguments]
+    print(f"==== {row.name} on {ranks} ranks", flush=True)
+    start = time.monotonic()
+    log = FOLDER / f"{row.name}-{ranks}.log"
+    with open(log, "w") as out:
+        code = until_end(command, env=variables, cwd=tree, stdout=out, stderr=subprocess.STDOUT)
+    seconds, text = time.monotonic() - start, log.read_text(errors="replace")
+    passed = max(map(int, re.findall(r"(\d+) passed", text)), default=0)
+    failed = sorted(set(re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)))
+    print(
+        f"==== {row.name} on {ranks} ranks: {passed} passed, {len(failed)} failed, code {code}, {seconds:.0f} s",
+        *failed,
+        flush=True,
+    )
+    if code:
+        print(*text.splitlines()[-40:], sep="\n", flush=True)
+    result = {"row": row.name, "ranks": ranks, "tests": tests, "passed": passed, "failed": failed, "code": code}
+    result |= {"seconds": round(seconds), "date": datetime.date.today().isoformat(), "tested": tested()}
+    return result | versions(folder, variables)
 
 
 def table(results: list[dict[str, object]]) -> str:
@@ -280,22 +269,22 @@ def page(text: str, results: list[dict[str, object]]) -> str:
     return before + BEGIN + table(results) + END + rest.split(END)[1]
 
 
-def record(row: Row, results: list[dict[str, object]]) -> None:
-    """Replace the results of a row, and renew the page; other processes may do so for other rows."""
+def record(result: dict[str, object]) -> None:
+    """Replace the result of a row on some ranks, and renew the page; other processes may do so for other rows."""
     with open(FOLDER / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        recorded = [old for old in read() if old["row"] != row.name] + results
+        recorded = [old for old in read() if (old["row"], old["ranks"]) != (result["row"], result["ranks"])] + [result]
         RESULTS.write_text(json.dumps(recorded, indent=1) + "\n")
         PAGE.write_text(page(PAGE.read_text(), recorded))
 
 
 def read() -> list[dict[str, object]]:
     recorded: list[dict[str, object]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    return [result for result in recorded if result["row"] in BY_NAME]
+    return [result for result in recorded if (row := BY_NAME.get(str(result["row"]))) and result["ranks"] in row.ranks]
 
 
-def run_rows(rows: list[Row], tests: str | None) -> int:
-    """Run the tests of some rows, those that the rows name or others; the number of runs that failed."""
+def run_rows(rows: list[Row], tests: str | None, ranks: int | None) -> int:
+    """Run some rows, with their own tests and numbers of ranks or with those given; the number of runs that failed."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     pythons = {BY_NAME[row.like or row.name].python for row in rows}
     missing = [f"--python={version}" for version in sorted(pythons) if latest(version, ROOT / "dist") is None]
@@ -307,13 +296,14 @@ def run_rows(rows: list[Row], tests: str | None) -> int:
         shutil.rmtree(tree / "mpigrad")
         for row in rows:
             try:
-                results = test(row, prepare(row), tree, tests or row.tests)
+                folder = prepare(row)
+                for size in row.ranks if ranks is None else set(row.ranks) & {ranks}:
+                    result = test(row, size, folder, tree, tests or row.tests)
+                    failures += bool(result["code"])
+                    record(result)
             except subprocess.CalledProcessError as error:
                 print(f"==== {row.name}: {error}", flush=True)
                 failures += 1
-                continue
-            failures += sum(bool(result["code"]) for result in results)
-            record(row, results)
     return failures
 
 
@@ -323,6 +313,7 @@ def main() -> None:
         "names", nargs="*", metavar="NAME", help=f"rows to run; all without a name: {', '.join(BY_NAME)}"
     )
     parser.add_argument("--tests", choices=TESTS, help="run these tests in every row, not those that ROWS names")
+    parser.add_argument("--ranks", type=int, choices=(2, 4), help="run on this number of ranks only")
     parser.add_argument("--write", action="store_true", help="only write docs/verified.md from docs/verified.json")
     options = parser.parse_args()
     unknown = set(options.names) - set(BY_NAME)
@@ -336,7 +327,7 @@ def main() -> None:
         parser.error("; ".join(f"{name} needs {what}" for name, what in left_out.items()))
     rows = [BY_NAME[name] for name in options.names or BY_NAME if name not in left_out]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
-    failures = run_rows(rows, options.tests)
+    failures = run_rows(rows, options.tests, options.ranks)
     for name, what in left_out.items():
         print(f"left out: {name}, which needs {what}")
     sys.exit(f"{failures} runs failed; their logs are in {os.path.relpath(FOLDER)}" if failures else 0)
