@@ -23,10 +23,11 @@ for venv in "$@"; do
   grep -v '^ *$' "$log" | tail -n 15
   grep -q '^cut: ok' "$log" || failed=1
   if [ -e "$venv/bin/prterun" ]; then
+    options=$("$venv/bin/python" -c 'from mpigrad._launch.command import SURVIVING; print(*SURVIVING)')
     for how in cut removed; do
       echo "== $venv: a host is lost ($how), and the other ranks survive"
       "$here/up.sh" || exit 1
-      HOSTS_OPTIONS="--with-ft ulfm" MPIGRAD_SURVIVE=1 MPIGRAD_HEARTBEAT=2 \
+      HOSTS_OPTIONS="$options" MPIGRAD_SURVIVE=1 MPIGRAD_HEARTBEAT=2 \
         "$here/mpirun.sh" "$venv" 3 30 "$here/host_lost.py" "$how" > "$log" 2>&1
       end_all
       grep 'was lost' "$log"
