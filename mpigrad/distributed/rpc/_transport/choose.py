@@ -25,10 +25,11 @@ def on_several_hosts(size: int) -> bool:
     return size > 1 and os.environ.get("SLURM_STEP_NUM_NODES") != "1"
 
 
-def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
+def open_transport(comm: Any, first_tag: int = 0, tags: int = 0) -> MPITransport:
     """Return the transport for a communicator that suits this MPI library and job.
 
-    All kinds send the same frames, so ranks may choose differently. `first_tag` is the first MPI tag that it may use.
+    All kinds send the same frames, so ranks may choose differently. `first_tag` is the first MPI tag that it may use; `tags`
+    is how many, in a job that survives deaths, or 0 for all that follow.
     """
     MPI = mpi()
     surviving = survive() or heartbeat() > 0
@@ -37,7 +38,7 @@ def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
     if surviving:
         from .mpi_surviving import SurvivingProbedTransport, SurvivingTransport
 
-        return (SurvivingProbedTransport if probing else SurvivingTransport)(comm, first_tag)
+        return (SurvivingProbedTransport if probing else SurvivingTransport)(comm, first_tag, tags)
     if probing:
         from .mpi_probing import ProbedTransport
 
