@@ -24,9 +24,11 @@ from .._array.device import cupy
 from .._array.sparse.array import SparseArray
 from .._core.engine import GraphTask
 from .._core.node import AccumulateGrad, Converted
+from .._core.tensor import wrap
 from .._graph.grad_mode import MODE
 from .._graph.namespace import DIFF, RAW
 from .._ops._define.foreign import torch_array
+from .._tensor import Tensor
 from ._adapters import ForeignEdge, Graph, Received, TensorAdapter, register_adapter
 
 # Element types that NumPy does not have, sent as integers of the same size.
@@ -213,17 +215,9 @@ class TorchAdapter(TensorAdapter):
                     found[place] = node.received.gradient(found[place], create)
         return found
 
-    def from_ours(self, tensor: Any) -> Any:
-        from . import _torch_graphs
-
-        return _torch_graphs.from_ours(tensor)
-
-    def run_backward(
-        self, roots: Sequence[Any], grads: Sequence[Any], targets: Sequence[Any] | None, keep: bool, create: bool
-    ) -> list[Any]:
-        from . import _torch_graphs
-
-        return _torch_graphs.run_backward(roots, grads, targets, keep, create)
+    # Set by `_torch_graphs.py`, which makes the first converted tensor.
+    from_ours: Any
+    run_backward: Any
 
     def leaf_gradient(self, grad: Any, leaf: Any, create: bool) -> Any:
         if type(grad) is np.ndarray:
@@ -267,8 +261,6 @@ class Ours(Received):
 
     def gradient(self, grad: Any, create: bool) -> Any:
         """A gradient that torch has computed, as mpigrad's nodes have it."""
-        from .torch import from_torch
-
         return from_torch(grad) if create else elements(grad)
 
     def accumulate(self, grad: Any, create: bool) -> None:
@@ -291,6 +283,16 @@ def elements(tensor: Any) -> Any:
     if not plain.is_cpu or plain.layout is not torch.strided:
         return ADAPTER.array_of(plain)
     return torch_array(plain.resolve_conj().resolve_neg())
+
+
+def from_torch(tensor: Any) -> Tensor:
+    """The implementation of `mpigrad.interop.torch.from_torch`."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"from_torch(): argument must be a torch.Tensor, not {type(tensor).__name__}")
+    made = wrap(elements(tensor))
+    if tensor.requires_grad and torch.is_grad_enabled() and MODE.enabled:
+        made._grad_fn, made._requires = Converted(ADAPTER, tensor), True
+    return made
 
 
 def recv_node(received: Received, tensors: Sequence[Any]) -> None:

@@ -24,24 +24,13 @@ from .._array.sparse.array import SparseArray
 from .._core.autograd.graph import RecvRpcBackward
 from .._core.engine import GraphTask, count_dependencies
 from .._core.node import AccumulateGrad, Converted, DiscardGrad, Edge, Node, edge_of
-from .._core.tensor import wrap
 from .._graph.grad_mode import MODE
 from .._graph.namespace import DIFF, RAW
 from .._tensor import Tensor
-from ._torch import ADAPTER, Ours, elements, recv_node
+from ._torch import Ours, TorchAdapter, elements, from_torch, recv_node
 
 
 # -- conversions -------------------------------------------------------------------------------------------------------
-def from_torch(tensor: Any) -> Tensor:
-    """The implementation of `mpigrad.interop.torch.from_torch`."""
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"from_torch(): argument must be a torch.Tensor, not {type(tensor).__name__}")
-    made = wrap(elements(tensor))
-    if tensor.requires_grad and torch.is_grad_enabled() and MODE.enabled:
-        made._grad_fn, made._requires = Converted(ADAPTER, tensor), True
-    return made
-
-
 def to_torch(tensor: Tensor) -> Any:
     """The implementation of `mpigrad.interop.torch.to_torch`."""
     if not isinstance(tensor, Tensor):
@@ -191,20 +180,20 @@ class FromOurs(torch.autograd.Function):
 
 
 # -- passes ------------------------------------------------------------------------------------------------------------
-def from_ours(tensor: Tensor) -> Any:
+def from_ours(adapter: Any, tensor: Tensor) -> Any:
     """The implementation of `TensorAdapter.from_ours`: recorded, whatever the modes of this thread are."""
     with torch.inference_mode(False), torch.enable_grad():
         return recorded(tensor, plain_of(tensor._array))
 
 
 def run_backward(
-    roots: Sequence[Any], grads: Sequence[Any], targets: Sequence[Any] | None, keep: bool, create: bool
+    adapter: Any, roots: Sequence[Any], grads: Sequence[Any], targets: Sequence[Any] | None, keep: bool, create: bool
 ) -> list[Any]:
     """The implementation of `TensorAdapter.run_backward`."""
     if not all(isinstance(each, Tensor) for each in roots):
         raise RuntimeError("a backward pass into a graph of torch must start at tensors, not at a GradientEdge")
     given = [to_torch(each) if create else plain_of(each) for each in grads]
-    starts = [from_ours(root) for root in roots]
+    starts = [adapter.from_ours(root) for root in roots]
     if targets is None:
         torch.autograd.backward(starts, given, keep, create)
         return []
@@ -224,3 +213,6 @@ def _input_of(target: Any) -> Any:
             "tensors"
         )
     return end_of(edge[0]).tensors[0]
+
+
+TorchAdapter.from_ours, TorchAdapter.run_backward = from_ours, run_backward
