@@ -27,7 +27,8 @@ from .._core.node import AccumulateGrad, Converted, DiscardGrad, Edge, Node, edg
 from .._graph.grad_mode import MODE
 from .._graph.namespace import DIFF, RAW
 from .._tensor import Tensor
-from ._torch import Ours, TorchAdapter, elements, from_torch, recv_node
+from ._torch import Ours, TorchAdapter, elements, recv_node
+from ._torch import from_torch as from_torch
 
 
 # -- conversions -------------------------------------------------------------------------------------------------------

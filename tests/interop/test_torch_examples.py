@@ -62,7 +62,7 @@ def test_stages_of_jax(rpc_world) -> None:
     ],
 )
 def test_the_same_program_on_torchs_own_rpc(name: str, alone: Callable[[], list[float]], tmp_path: Path) -> None:
-    program, options = (EXAMPLES / f"{name}.py").read_text(), ("--steps", "4", "--batch", "8", "--quiet")
+    program, options = f"import {name}\n{name}.main()", ("--steps", "4", "--batch", "8", "--quiet")
     output = run(program, 2, tmp_path, *options, RPC="torch", PYTHONPATH=f"{EXAMPLES}:{EXAMPLES.parent}")
     found = re.search(r"loss (\S+) -> (\S+) \(2 ranks, RPC of torch", output)
     assert found is not None, output

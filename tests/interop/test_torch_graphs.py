@@ -15,6 +15,7 @@ import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad._core.rpc.agent import Agent
+from mpigrad.interop import jax
 from mpigrad.interop.torch import from_torch, to_torch
 from tests.support.in_memory import acting_as, world_in_memory
 
@@ -171,6 +172,15 @@ def test_modules_of_both_libraries() -> None:
         for each in optimizers:
             each.step()
     assert losses[-1] < 0.1 * losses[0]
+
+
+def test_a_stage_of_jax_between_modules_of_torch() -> None:
+    numpy = pytest.importorskip("jax.numpy")
+    stage = jax.stage(lambda x, w: numpy.tanh(x) * w)
+    to_torch(stage(from_torch(torch.sin(X)), W)).sum().backward()
+    wanted = torch.autograd.grad((torch.tanh(torch.sin(X)) * ALONE).sum(), [X, ALONE])
+    same(X.grad, wanted[0])
+    same(W.grad, wanted[1])
 
 
 # -- over workers ------------------------------------------------------------------------------------------------------
