@@ -412,6 +412,29 @@ class DiscardGrad(Node):
         return ()
 
 
+class Converted(Node):
+    """The node of a tensor that was made from `origin`, a tensor of another framework: below it, the graph is the framework's.
+
+    The framework's engine runs graphs that lead to one (`TensorAdapter.run_backward`, `guests.in_framework`).
+    """
+
+    __slots__ = ("adapter", "origin")
+    adapter: Any
+    origin: Any
+    used = False  # whether this process has made one: otherwise nobody looks for them
+
+    def __init__(self, adapter: Any, origin: Any) -> None:
+        Converted.used = True
+        self.edges, self.hooks, self._sequence = (), None, next_sequence()
+        self.adapter, self.origin = adapter, origin
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        raise RuntimeError(f"this pass cannot go on into the graph of {self.adapter.name}, from which a tensor was converted")
+
+    def name(self) -> str:
+        return f"{self.adapter.name}::Converted"
+
+
 def _nowhere() -> DiscardGrad:
     return DiscardGrad()
 

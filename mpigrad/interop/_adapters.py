@@ -151,6 +151,21 @@ class TensorAdapter(ABC):
         """
         raise NotImplementedError(f"tensors of {self.name} have no graph")
 
+    # -- tensors converted within a process, such as by `mpigrad.interop.torch` ----------------------------------------
+    def from_ours(self, tensor: Any) -> Any:
+        """Create the framework's tensor with the memory of a tensor of mpigrad, whose graph becomes a part of the framework's."""
+        raise NotImplementedError(f"tensors of mpigrad cannot be converted to those of {self.name}")
+
+    def run_backward(
+        self, roots: Sequence[Any], grads: Sequence[Any], targets: Sequence[Any] | None, keep: bool, create: bool
+    ) -> list[Any]:
+        """Run a local backward pass from tensors of mpigrad whose graph leads to converted tensors.
+
+        Without `targets`, gradients are added to `.grad`. Otherwise they are returned, None for those not reached: tensors of
+        mpigrad if `create`, like `grads`, and arrays if not.
+        """
+        raise NotImplementedError(f"tensors of mpigrad cannot be converted to those of {self.name}")
+
     def leaf_gradient(self, grad: Any, leaf: Any, create: bool) -> Any:
         """The whole gradient of a leaf in one pass, changed by the leaf's hooks; `grad` may be a NumPy array."""
         return grad

@@ -37,7 +37,7 @@ from ..rpc.payload import stand_in
 from ..tensor import GuestTensor, guest, wrap
 from .contexts import CURRENT, DistAutogradContext, Running, Worker, init, release, this_worker
 from .graph import Batches, MessageGradients
-from .guests import GuestLeaf, Segment, divide, edge_of_guest, guests_of
+from .guests import GuestLeaf, Segment, divide, edge_of_guest, guests_of, in_framework
 from .holds import ReachState, report_failure, tell_abort, tell_reached
 from .passes import Branch, Pass, decode, encode, make_part, reach
 
@@ -396,7 +396,7 @@ def _edges_of(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
 def _stand_in(root: Any) -> Any:
     """Return the root itself, or the stand-in for a tensor of another framework, whose elements are not needed."""
     adapter = None if isinstance(root, Tensor) else adapter_of(type(root))
-    return root if adapter is None else guest(adapter, root, None, b"", adapter.requires_grad(root))
+    return in_framework(root) if adapter is None else guest(adapter, root, None, b"", adapter.requires_grad(root))
 
 
 def _name(root: Tensor) -> str:
