@@ -25,6 +25,8 @@ TREES = {  # phase -> messages on the critical path for each doubling of the wor
     "nested calls: release": (2.5, 2.1),
     "an RRef to all workers": (5.0, 4.1),
     "shutdown": (15.0, 13.0),
+    "loss of a worker": (9.0, 5.1),
+    "shutdown after a loss": (16.0, 30.0),  # four for each doubling: neighbours without the tree
 }
 
 
