@@ -26,7 +26,7 @@ TREES = {  # phase -> messages on the critical path for each doubling of the wor
     "an RRef to all workers": (5.0, 4.1),
     "shutdown": (15.0, 13.0),
     "loss of a worker": (9.0, 5.1),
-    "shutdown after a loss": (16.0, 30.0),  # four for each doubling: neighbours without the tree
+    "shutdown after a loss": (17.0, 30.0),  # four for each doubling: neighbours without the tree
 }
 
 
