@@ -70,8 +70,8 @@ def test_the_news_of_a_loss_takes_a_tree_whose_heads_may_be_lost_too(monkeypatch
         assert all(agent.lost[2].why == "worker8 had no heartbeat of it for 0.4 s" for agent in there)
         lost.lose(agents[8], 5, 0, BY_SILENCE, 4, 400)
         eventually(lambda: [2 in agents[rank].lost for rank in (6, 7)], equals=[True] * 2)
-    assert sent[8, 0] == sent[8, 2] == sent[8, 5] == 1  # heads of parts, and the lost worker itself
-    assert max(Counter(src for src, _ in sent).values()) == 5  # worker8: also the two that worker5 did not tell
+        assert sent[8, 0] == sent[8, 2] == sent[8, 5] == 1  # heads of parts, and the lost worker itself
+        assert max(Counter(src for src, _ in sent).values()) == 5  # worker8: also the two that worker5 did not tell
 
 
 def test_late_heartbeats_and_other_traffic_lose_no_worker() -> None:
