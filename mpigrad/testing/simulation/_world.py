@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 from mpigrad._core.rpc.agent import Agent
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._world.leaving import leave
-from mpigrad.distributed.rpc._world.static import known_workers, start_static
+from mpigrad.distributed.rpc._world.static import Known, known_workers, start_static
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
 from mpigrad.testing.simulation._clock import virtual_time
 from mpigrad.testing.simulation._network import Links, Network
@@ -74,7 +74,8 @@ class Simulation:
         self.network = Network() if network is None else network
         self.agents: list[Agent] = []
         self.phases: list[Phase] = []
-        self._known = known_workers([f"worker{rank}" for rank in range(size)])  # shared, until a worker is lost
+        self._known = known_workers([f"worker{rank}" for rank in range(size)])  # shared by all agents
+        self._everyone = dict.fromkeys(range(size), "the worker was simulated, and has shut down")
         self.scheduler = Scheduler(size, self._enter, self._next_timeout)
         self._links = Links(self.network, size)
         self._lost: set[int] = set()
@@ -133,9 +134,17 @@ class Simulation:
             raise RuntimeError(f"no event is left, but {self._stuck()}")
         return [results[rank] for rank in ranks]
 
-    def shutdown(self) -> None:
-        """Shut RPC down on all workers, as a graceful `rpc.shutdown()` on each of them does; this is a phase."""
-        self.on_each(lambda: leave(current.get_agent(), True, 0), name="shutdown")
+    def shutdown(self, name: str = "shutdown") -> None:
+        """Shut RPC down on all workers, as a graceful `rpc.shutdown()` on each of them does; this is a phase called `name`."""
+        self.on_each(lambda: self._leave(current.get_agent()), name=name)
+
+    def _leave(self, agent: Agent) -> None:
+        leave(agent, True, 0)
+        self._share_gone(agent)
+
+    def _share_gone(self, agent: Agent) -> None:
+        """After the end of an agent all workers are gone for it: let agents share that table."""
+        agent.gone = agent.calls._gone = self._everyone
 
     def stop(self) -> None:
         """Stop all workers without a message; the end of the `with` block does so after a failure."""
@@ -144,13 +153,24 @@ class Simulation:
                 agent.fail_everything(f"{agent.info} was simulated, and the simulation has ended")
                 agent.progress.pool.stop()
                 agent.transport.close(False)
+                self._share_gone(agent)
 
     def lose(self, rank: int) -> None:
         """Let the worker `rank` stop without a word, as if its process had died: others notice that its answers do not come."""
         self._lost.add(rank)
-        for agent in self.agents:
-            if agent.workers is self._known.workers:  # agents share the tables of workers until one of them changes
-                agent.workers, agent.by_name = dict(agent.workers), dict(agent.by_name)
+
+    def tell_lost(self, rank: int, name: str = "loss of a worker") -> None:
+        """Tell all other workers, at the same time, that a worker is lost, as MPI would."""
+        info = self._known.workers[rank]
+        self._known = Known(*({key: each for key, each in table.items() if each is not info} for table in self._known))
+
+        def tell() -> None:
+            agent = current.get_agent()
+            agent.workers, agent.by_name = self._known  # shared, so that a loss takes no memory for each pair of workers
+            agent.left[rank] = info
+            agent.lose(rank, f"{info} was lost: the simulation let it disappear")
+
+        self.on_each(tell, name=name)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
