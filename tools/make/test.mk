@@ -1,16 +1,20 @@
 # The stages of `make test`. Each can be run alone; tools/stages.py runs them all and collects the failures.
-STAGES := compile lint types test-serial test-plain test-oracle test-mpi test-mpich test-mpis docs-check test-cuda
+STAGES := test-serial test-plain test-oracle test-mpi test-mpich test-mpis test-cuda
+# these use one core each, and much of the time the network or the disk
+FIRST := environments compile lint types docs-check
 PYTEST := -m pytest -q --color=no -p no:cacheprovider
 # pytest cuts the lines of its summary at this width
 export COLUMNS = 160
 
 # Open MPI looks for networks of these two components for a second whenever a process starts, and the tests start hundreds of
 # processes. They serve RDMA networks, of which the tests use none.
-$(STAGES): export OMPI_MCA_btl ?= ^uct,ofi
+$(STAGES) $(FIRST): export OMPI_MCA_btl ?= ^uct,ofi
 
-.PHONY: test $(STAGES)
+.PHONY: test $(STAGES) $(FIRST)
+empty :=
+space := $(empty) $(empty)
 test:  ## every check: lint, types, serial, oracle, MPI (Open MPI and MPICH), docs, emulated GPUs
-	@$(PYTHON) tools/stages.py environments $(STAGES)
+	@$(PYTHON) tools/stages.py $(subst $(space),+,$(FIRST)) $(STAGES)
 
 lint: env-ompi  ## ruff, shellcheck
 	$(OMPI)/bin/ruff check .
@@ -43,7 +47,7 @@ test-mpi: compile  ## tests on 4 ranks of Open MPI
 	$(COMPILED) tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
 
 docs-check: env-ompi  ## links and examples of the documentation, and the site without a warning
-	$(OMPI)/bin/python tools/docs.py build/docs
+	$(PLAIN) $(OMPI)/bin/python tools/docs.py build/docs
 
 test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH
 	$(COMPILED) tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle

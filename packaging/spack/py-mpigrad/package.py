@@ -1,6 +1,6 @@
 # Recipe for Spack: copy the folder into packages/ of a repository of yours (spack repo create, spack repo add), then, in
 # the folder of this checkout,
-#   spack dev-build py-mpigrad@0.1.0 ^openmpi   (or ^mpich, ^cray-mpich, with +cuda for CuPy)
+#   spack dev-build py-mpigrad@0.2.0 ^openmpi   (or ^mpich, ^cray-mpich, with +cuda for CuPy)
 # dev-build takes the sources that lie there, so no archive is fetched and no checksum is needed.
 from spack.package import *
 
@@ -13,10 +13,10 @@ except ImportError:
 class PyMpigrad(PythonPackage):
     """PyTorch's distributed RPC and distributed autograd on MPI, with NumPy and CuPy."""
 
-    pypi = "mpigrad/mpigrad-0.1.0.tar.gz"
+    pypi = "mpigrad/mpigrad-0.2.0.tar.gz"
     license("Apache-2.0")
 
-    version("0.1.0")
+    version("0.2.0")
 
     variant("cuda", default=False, description="Arrays on NVIDIA GPUs, with CuPy")
 

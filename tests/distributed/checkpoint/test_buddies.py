@@ -100,7 +100,7 @@ def test_lost_copies_are_named() -> None:
         buddies.save(training.parts())
         for agent in agents[1:]:
             agent.slots.pop("buddies")
-        with pytest.raises(CheckpointError, match="the share of worker1 is lost.*worker2 has lost its memory"):
+        with pytest.raises(CheckpointError, match="the share of worker1 is lost.*worker2 no longer has it"):
             buddies.load(training.parts())
 
 

@@ -142,7 +142,7 @@ def test_meshes(group) -> None:
     assert [each.size() for each in mesh.get_all_groups()] == [size, 1] and mesh.size() == size
     with pytest.raises(KeyError, match="Invalid mesh_dim_name 'c'"):
         mesh["c"]
-    with pytest.raises(RuntimeError, match="say which"):
+    with pytest.raises(RuntimeError, match="give the index or the name of a dimension"):
         mesh.get_group()
     with pytest.raises(RuntimeError, match="the default group"):
         init_device_mesh("cpu", (size + 1,))
