@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mpigrad._array.device import CPU, device, guard
+from mpigrad._array.device import CPU, device
 from mpigrad._graph.grad_mode import MODE, TRACING, current_modes, set_modes
 from mpigrad._graph.namespace import RAW
 from mpigrad._graph.tracing import run_traced
@@ -171,8 +171,7 @@ class DistAutogradContext:
             elif held is None:
                 self.gradients[variable] = wrap(keep(grad, variable, owned))
             else:
-                with guard(held._array):
-                    self.gradients[variable] = grown(held, grad)
+                self.gradients[variable] = grown(held, grad)
         finally:
             self.lock.release()
             leave(before)
