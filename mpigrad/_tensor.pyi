@@ -1215,7 +1215,7 @@ class Tensor(TensorBase):
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Convert to another type or device: `x.to(dtype)`, `x.to(device)`, `x.to(device, dtype)`, or `x.to(other)` for both of a tensor."""
     def to_dense(self, dtype: _dtype | None = None, *, masked_grad: _bool = True) -> Tensor:
-        """A dense tensor of the same elements. `dtype`: convert to this type. `masked_grad`: the gradient has only the stored elements."""
+        """A dense tensor of the same elements. `dtype`: convert to this type. The gradient has only the stored elements; `masked_grad` is ignored."""
     def to_sparse(self, sparse_dim: _int | None = None, *, layout: _layout | None = None) -> Tensor:
         """A sparse tensor of the elements that are not zero. `sparse_dim`: how many leading dimensions become sparse, by default all."""
     def tolist(self) -> Any:
