@@ -31,7 +31,7 @@ def jacobian(
     """The Jacobian of `func` at `inputs`: a tensor of the shape of the output followed by that of the input.
 
     Several inputs give a tuple, several outputs a tuple of tuples. `create_graph`: record the result, so that it can be
-    differentiated again. `strict`: raise a RuntimeError if an output does not depend on an input; `vectorize` and
+    differentiated again. `strict`: raise a RuntimeError if an output does not depend on an input. `vectorize` and
     `strategy` have no effect on the result.
 
     >>> import mpigrad
@@ -87,7 +87,7 @@ def hessian(
     """The Hessian (matrix of second derivatives) of `func`, which returns a tensor with one element, at `inputs`.
 
     Its shape is that of the input twice; several inputs give a tuple of tuples. `create_graph`: record the result, so that
-    it can be differentiated again. `strict`: raise a RuntimeError if an output does not depend on an input; `vectorize` and
+    it can be differentiated again. `strict`: raise a RuntimeError if an output does not depend on an input. `vectorize` and
     `outer_jacobian_strategy` have no effect on the result.
 
     >>> import mpigrad
