@@ -131,7 +131,8 @@ _KINDS = {
 }
 
 
-_NORM = '`norm`: "backward" (default), "forward" or "ortho"; see `mpigrad.fft`. `out`: a tensor for the result.'
+_NORM = """`norm`: which transforms are divided by the number of elements: "backward" (default), the inverse ones; "forward",
+    the forward ones; "ortho", both, by its square root. `out`: a tensor for the result."""
 _SEVERAL = f"`dim`: the dimensions. `s`: the length of each; -1 keeps it.\n    {_NORM}"
 
 
