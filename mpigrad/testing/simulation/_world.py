@@ -164,7 +164,9 @@ class Simulation:
         the phase.
         """
         info = self._known.workers[rank]
-        self._known = Known(*({key: each for key, each in table.items() if each is not info} for table in self._known))
+        workers, by_name = dict(self._known.workers), dict(self._known.by_name)
+        del workers[rank], by_name[info.name]
+        self._known = Known(workers, by_name)
 
         def tell() -> None:
             agent = current.get_agent()
