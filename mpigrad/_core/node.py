@@ -274,7 +274,7 @@ class Node:
         return self.run(F, grad)
 
     def release(self) -> None:
-        """Free the saved tensors."""
+        """Free the tensors that this node has saved for the backward pass."""
 
     def counter_of(self, nr: int) -> list[Any]:
         """Create the version counter of output number `nr`, which counts the in-place changes of that tensor."""

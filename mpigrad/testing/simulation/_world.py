@@ -160,7 +160,9 @@ class Simulation:
         self._lost.add(rank)
 
     def tell_lost(self, rank: int, name: str = "loss of a worker") -> None:
-        """Tell all other workers, at the same time, that a worker is lost, as MPI would."""
+        """Tell all other workers, at the same virtual time, that the worker `rank` is lost, as MPI would; `name` is that of
+        the phase.
+        """
         info = self._known.workers[rank]
         workers, by_name = dict(self._known.workers), dict(self._known.by_name)
         del workers[rank], by_name[info.name]
