@@ -62,7 +62,7 @@ def test_a_few_seconds_of_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*deaths.os.environ]:
         if name not in clean_environment():
             monkeypatch.delenv(name)
-    job = deaths.one_job(seed=1, size=4, kind="collectives", stops=False)
+    job = deaths.one_job(seed=1, size=4, kind="collectives", stops="")
     assert job["deaths"] == {"kill": 2} and job["times"]["kill lost"] and job["times"]["kill error"]
 
 
