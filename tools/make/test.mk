@@ -63,9 +63,9 @@ QUICK := tests/distributed/rpc/agent tests/distributed/autograd/backward
 test-matrix:  ## the tests of calls, passes and groups with seven MPIs, four Pythons, other threads and networks; renews docs/verified.md
 	@$(PYTHON) tools/matrix.py
 
-recipes:  ## read the recipes for conda and Apptainer with the parsers of rattler-build and Singularity
+recipes:  ## read the recipes for conda, Apptainer and Spack with the parsers and settings of these tools
 	@test -d .venv/recipes || $(PYTHON) -m venv .venv/recipes
-	@.venv/recipes/bin/python -m pip install -qq --disable-pip-version-check py-rattler-build spython
+	@.venv/recipes/bin/python -m pip install -qq --disable-pip-version-check py-rattler-build ruff spython
 	@.venv/recipes/bin/python tools/recipes.py
 
 wheel:  ## wheels for every Python of this machine and a source archive in dist/, each tried where there is no compiler

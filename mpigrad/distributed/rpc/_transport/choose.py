@@ -9,12 +9,16 @@ from mpigrad._core.rpc.mpi import MPITransport
 from mpigrad._process.survival import heartbeat, survive
 from mpigrad.distributed._mpi import mpi
 
+NO_SHARED_MEMORY = ("MPIR_CVAR_NOLOCAL", "MPIR_CVAR_NO_LOCAL")  # MPICH then uses the network between ranks of one host, too
+
 
 def on_several_hosts(size: int) -> bool:
-    """Return whether the `size` ranks of the job may be on several hosts; True if that is not known.
+    """Return whether the `size` ranks of the job may be on several hosts, or MPICH treats them so; True if that is not known.
 
-    Taken from the environment variables of launchers, since asking MPI would be a collective operation.
+    Taken from environment variables, since asking MPI would be a collective operation.
     """
+    if any(os.environ.get(name, "0") != "0" for name in NO_SHARED_MEMORY):
+        return size > 1
     local = os.environ.get("MPI_LOCALNRANKS", "")
     if local.isdigit():
         return int(local) < size

@@ -103,6 +103,8 @@ class SurvivingTransport(MPITransport):
             return
         self.dead.add(rank)
         self._queued.pop(rank, None)
+        if ended:
+            self._offers.reclaim(rank)
         for request, dst in list(self._sends):
             if dst == rank and isinstance(request, OfferSend):
                 self._drop_offer(request, ended)

@@ -1,7 +1,7 @@
 """Heartbeats: find lost workers that MPI does not report, for example because they exited by themselves, were stopped or cut off.
 
 The live workers form a ring in the order of ranks. Each one watches the previous one, so that the cost per worker does not grow
-with the world. A worker that finds the previous one lost tells all others.
+with the world. A worker that finds the previous one lost tells all others, through a tree.
 
 - It asks MPI now and then for failed processes that no receive of the transport has reported.
 - If both are on one host, it checks now and then whether the other process exists: launchers report only deaths by a signal.
@@ -31,7 +31,7 @@ from .._protocol import extensions
 from .._protocol.lost import BY_EXIT, BY_SILENCE
 from .._protocol.message import MessageType
 from .._transport.mpi_surviving import SurvivingTransport
-from .lost import lose
+from .lost import lose, tell_all
 
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
@@ -64,15 +64,21 @@ class Heartbeat:
         if isinstance(agent.transport, SurvivingTransport):
             with agent.progress.queue.lock:  # transports are used under it only
                 agent.transport.look_for_losses()
-        ranks = sorted(agent.workers)
-        if len(ranks) < 2 or agent.rank not in agent.workers:
+        if len(agent.workers) < 2 or agent.rank not in agent.workers:
             return
-        place = ranks.index(agent.rank)
-        following = ranks[(place + 1) % len(ranks)]
+        following = self._neighbour(1)
         if self._expects or following != self._next:
             self._next = following
             agent.notify(following, MessageType.HEARTBEAT, extra=os.getpid(), extra2=host_id())
-        self._watch(ranks[place - 1])
+        self._watch(self._neighbour(-1))
+
+    def _neighbour(self, step: int) -> int:
+        """Return the next worker in the ring (`step` 1), or the previous one (-1)."""
+        agent = self._agent
+        rank = (agent.rank + step) % agent.transport.size
+        while rank not in agent.workers:
+            rank = (rank + step) % agent.transport.size
+        return rank
 
     def _watch(self, previous: int) -> None:
         if previous != self._previous:
@@ -90,9 +96,7 @@ class Heartbeat:
     def _declare_lost(self, rank: int, how: int) -> None:
         agent, silence = self._agent, int(1000 * (time.monotonic() - self._heard))
         life = agent.epochs.get(rank, 0)
-        for other in [*agent.workers]:  # a silent worker too: it ends if it reads this
-            if other != agent.rank:
-                agent.notify(other, MessageType.LOST, extra=rank, extra2=life, context=(silence, how))
+        tell_all(agent, rank, life, how, silence)
         lose(agent, rank, life, how, agent.rank, silence)
 
     def heard(self, src: int, pid: int, host: int) -> None:

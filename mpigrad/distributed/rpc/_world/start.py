@@ -33,8 +33,8 @@ logger = logging.getLogger(__name__)
 def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> Agent:
     """Join a world over MPI and return the agent; called by `init_rpc`, whose arguments it has.
 
-    `options` are `MPIRpcBackendOptions`; the world is that of their communicator, by default COMM_WORLD. Without a
-    `world_size` it is the dynamic world of that communicator.
+    `options` are `MPIRpcBackendOptions`; the workers are ranks of their communicator, by default COMM_WORLD. `world_size`
+    None means a dynamic world.
     """
     _mpi.check_thread_level()
     MPI = _mpi.mpi()
