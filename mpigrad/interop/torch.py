@@ -16,7 +16,8 @@ def from_torch(tensor: Any) -> Tensor:
     """A tensor of mpigrad that shares the memory of a torch tensor, and through which gradients reach the torch tensor.
 
     They do in local passes, begun by either library (`loss.backward()`, `autograd.grad`), and in a distributed context,
-    `create_graph=True` included. As with DLPack, in-place changes of one of the two tensors are not recorded for the other.
+    `create_graph=True` included. Do not change either tensor in place before the backward pass: the other library
+    would not know.
 
     >>> import torch  # doctest: +SKIP
     >>> from mpigrad.interop.torch import from_torch, to_torch  # doctest: +SKIP
