@@ -16,8 +16,8 @@ def from_torch(tensor: Any) -> Tensor:
     """A tensor of mpigrad that shares the memory of a torch tensor, and through which gradients reach the torch tensor.
 
     They do in local passes, begun by either library (`loss.backward()`, `autograd.grad`), and in a distributed context,
-    `create_graph=True` included. Do not change either tensor in place before the backward pass: the other library
-    would not know.
+    `create_graph=True` included. mpigrad must not change the memory in place before the backward pass, as torch would not know;
+    torch may, if mpigrad's operations do not need the old values (otherwise the pass raises an error).
 
     >>> import torch  # doctest: +SKIP
     >>> from mpigrad.interop.torch import from_torch, to_torch  # doctest: +SKIP
