@@ -38,7 +38,7 @@ from .._protocol.errors import RemoteTraceback, pack_error, safe_str, unpack_err
 from .._protocol.tree import compact, divide
 from ..functions import async_execution
 
-_WEIGHT = 0.25  # of a new measurement of the overhead of a call
+_RISE = 0.02  # weight of a measured overhead of a call that is higher than the estimate
 
 
 class Task(NamedTuple):
@@ -70,15 +70,19 @@ class Collection:
     `ranks` are the ranks of the members; a member is known by its *place*, its index in `ranks`.
     """
 
-    def __init__(self, agent: Agent, ranks: Sequence[int], task: Task, finish: Callable[[Collection], None]) -> None:
-        """`finish` is called with the collection when all have answered, on a thread where user code may run."""
+    def __init__(
+        self, agent: Agent, ranks: Sequence[int], task: Task, finish: Callable[[Collection], None], runs_user_code: bool = True
+    ) -> None:
+        """`finish` is called with the collection when all have answered; if it `runs_user_code`, on a thread where it may."""
         self.agent, self.ranks, self.task = agent, ranks, task
         self.values: dict[int, Any] = {}  # by place; with `reduce`, one value for a part, at its first place
         self.failed: dict[int, BaseException | bytes] = {}
         self.on_value: Callable[[int, Any], None] | None = None  # called with place and value of a member, on any thread
         self.on_error: Callable[[int, BaseException | bytes], None] | None = None
         self._lock, self._left = threading.Lock(), 1  # parts without an answer; the 1 is for `start`, which is not done yet
-        self._finish: Callable[[Any], Any] = carried(lambda _: finish(self))  # in the context of the thread that made it
+        self._runs_user_code = runs_user_code
+        # user code runs in the context of the thread that made the call
+        self._finish: Callable[[Any], Any] = carried(lambda _: finish(self)) if runs_user_code else lambda _: finish(self)
 
     def start(self, timeout: float, first: int = 0) -> None:
         """Make the calls; `timeout` is theirs, in seconds, 0 for none.
@@ -169,13 +173,13 @@ class Collection:
             self.on_error(place, error)
 
     def _one_less(self) -> None:
-        """Count an answered part; after the last one call `finish`, on a thread where user code may run."""
+        """Count an answered part; after the last one call `finish`."""
         with self._lock:
             self._left -= 1
             if self._left:
                 return
         run = functools.partial(self._finish, None)
-        user_code = self.failed or self.task.reduce is not None
+        user_code = self._runs_user_code and (self.failed or self.task.reduce is not None)
         if not (user_code and self.agent.defer(run)):
             run()
 
@@ -253,6 +257,9 @@ def unpacked(error: BaseException | bytes) -> BaseException:
 
 
 def _note_overhead(agent: Agent, seconds: float) -> None:
-    """Update the average time in seconds that this worker needs to make one of several calls, which determines the fan-out."""
-    before = agent.slots.get("group_overhead")
-    agent.slots["group_overhead"] = seconds if before is None else before + _WEIGHT * (seconds - before)
+    """Update the time in seconds that this worker needs to make one of several calls, which determines the fan-out.
+
+    It follows low measurements at once and high ones slowly: these contain the time slices of other threads and processes.
+    """
+    before = agent.slots.get("group_overhead", seconds)
+    agent.slots["group_overhead"] = min(seconds, before + _RISE * (seconds - before))

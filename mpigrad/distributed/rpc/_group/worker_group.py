@@ -16,7 +16,7 @@ from mpigrad._core.rpc.calls import check_call
 from mpigrad._core.rpc.rref import RRef
 
 from .._agent.current import get_agent
-from .._protocol.tree import choose_fan_out, compact, levels
+from .._protocol.tree import MOST, choose_fan_out, compact, levels
 from .._protocol.worker_info import Args, Kwargs, To, WorkerInfo
 from ..api import _thread_local_var
 from ..constants import UNSET_RPC_TIMEOUT
@@ -38,7 +38,8 @@ class WorkerGroup:
     Args:
         workers: names, ranks or `WorkerInfo` objects, in the order of the results; by default all workers, by rank.
         shape: names and lengths of the dimensions of a mesh, such as `{"data": 8, "pipe": 4}`; the last one varies fastest.
-        fan_out: how many workers each one calls; by default chosen from the latency and overhead of calls measured so far.
+        fan_out: how many workers each one calls; by default chosen from the latency and overhead of calls measured so far. If the
+            ranks of this host share cores, it is 32, since a deeper tree would only make more work for them.
 
     `members` is the tuple of the members' `WorkerInfo`, `shape` the dict of the mesh or None. ValueError if a worker is given
     twice or the shape has another number of workers; RuntimeError if a worker is unknown.
@@ -177,7 +178,16 @@ class WorkerGroup:
         3
         >>> rpc.shutdown()
         """
-        return self._start(func, args, kwargs, timeout, reduce).wait()
+        agent = get_agent()
+        if agent.computing is not None:  # with GPUs the future orders their streams
+            return self._start(func, args, kwargs, timeout, reduce).wait()
+        done = Future()
+        collection, seconds = self._collection(
+            agent, func, args, kwargs, timeout, reduce, False, lambda _: done.set_result(None), False
+        )
+        collection.start(seconds)
+        done.wait()
+        return _value(self.members, collection)  # here, and not on a thread of the pool, which would have to be woken
 
     def rpc_async(
         self,
@@ -248,7 +258,7 @@ class WorkerGroup:
 
     def _collection(
         self, agent: Agent, func: Any, args: Any, kwargs: Any, timeout: float, reduce: Reduce | None, references: bool,
-        finish: Callable[[Collection], None],
+        finish: Callable[[Collection], None], runs_user_code: bool = True,
     ) -> tuple[Collection, float]:  # fmt: skip
         """Check the arguments of a call and return its collection, which has not started yet, and its timeout in seconds."""
         if not callable(func):
@@ -262,7 +272,7 @@ class WorkerGroup:
         # calls time out earlier with each level of the tree, so that a head can still say which members did not answer
         margin = min(_LONGEST_MARGIN, _MARGIN * seconds, seconds / (2 * levels(len(self), fan_out)))
         task = Task(func, args, kwargs, reduce, references, fan_out, margin)
-        return Collection(agent, self._ranks, task, finish), seconds
+        return Collection(agent, self._ranks, task, finish, runs_user_code), seconds
 
 
 def _collected(futures: list[Future]) -> list[Future]:
@@ -274,8 +284,10 @@ def _collected(futures: list[Future]) -> list[Future]:
 
 
 def _measured_fan_out(agent: Agent, count: int, args: Sequence[Any]) -> int:
+    if agent.transport.oversubscribed:  # workers of this host wait for each other's cores: a tree only makes more work
+        return MOST
     nbytes = sum(int(getattr(each, "nbytes", 0) or 0) for each in args)
-    return choose_fan_out(count, agent.slots.get("group_overhead", 0.0), agent.calls.latency.lowest() / 2, nbytes)
+    return choose_fan_out(count, agent.slots.get("group_overhead", 0.0), agent.calls.latency.alone / 2, nbytes)
 
 
 def _fail(agent: Agent, fut: Future, error: BaseException | bytes) -> None:
@@ -294,11 +306,16 @@ def _fail(agent: Agent, fut: Future, error: BaseException | bytes) -> None:
 def _finish(fut: Future, members: Sequence[WorkerInfo], collection: Collection) -> None:
     """Complete the future of a call to a group, whose members have all answered or failed."""
     try:
-        if collection.failed:
-            failed = sorted(collection.failed.items())
-            raise group_error({members[place].name: unpacked(error) for place, error in failed}, len(members))
-        value = collection.in_order() if collection.task.reduce is None else collection.reduced()
+        value = _value(members, collection)
     except Exception as error:
         fut._set(2, error)
     else:
         fut.set_result(value)
+
+
+def _value(members: Sequence[WorkerInfo], collection: Collection) -> Any:
+    """Return the result of a call to a group, whose members have all answered; GroupError if some failed. Runs user code."""
+    if collection.failed:
+        failed = sorted(collection.failed.items())
+        raise group_error({members[place].name: unpacked(error) for place, error in failed}, len(members))
+    return collection.in_order() if collection.task.reduce is None else collection.reduced()
