@@ -36,6 +36,7 @@ def open_mpi() -> None:
         ("silent_exit", {0: "['worker3'] lost", 1: "['worker3'] lost", 2: "['worker3'] lost"}, 0),
         ("all_but_one", {1: "3 lost"}, 0),
         ("all_of_them", {}, 1),
+        ("group_call", {0: "['worker3'] failed, WorkerLostError"}, 0),
         ("world_of_survivors", {0: "[0, 1, 2]", 2: "[0, 1, 2]", 3: "[0, 1, 2]"}, 0),
     ],
 )
