@@ -21,7 +21,7 @@ from .._protocol.worker_info import Args, Kwargs, To, WorkerInfo
 from ..api import _thread_local_var
 from ..constants import UNSET_RPC_TIMEOUT
 from .errors import group_error
-from .relay import Collection, Task, unpacked
+from .relay import Collection, Task, call_all, unpacked
 
 Reduce = Callable[[Any, Any], Any]
 _MARGIN = 0.05  # of the timeout, for each level of the tree
@@ -179,15 +179,10 @@ class WorkerGroup:
         >>> rpc.shutdown()
         """
         agent = get_agent()
-        if agent.computing is not None:  # with GPUs the future orders their streams
-            return self._start(func, args, kwargs, timeout, reduce).wait()
-        done = Future()
-        collection, seconds = self._collection(
-            agent, func, args, kwargs, timeout, reduce, False, lambda _: done.set_result(None), False
-        )
-        collection.start(seconds)
-        done.wait()
-        return _value(self.members, collection)  # here, and not on a thread of the pool, which would have to be woken
+        task, seconds = self._task(agent, func, args, kwargs, timeout, reduce, False)
+        if task.fan_out >= len(self):
+            return _value(self.members, call_all(agent, self._ranks, task, seconds))
+        return self._start(agent, task, seconds).wait()
 
     def rpc_async(
         self,
@@ -206,7 +201,8 @@ class WorkerGroup:
         [3]
         >>> rpc.shutdown()
         """
-        return _collected([self._start(func, args, kwargs, timeout, reduce)])[0]
+        agent = get_agent()
+        return _collected([self._start(agent, *self._task(agent, func, args, kwargs, timeout, reduce, False))])[0]
 
     def rpc_async_each(
         self, func: Callable[..., Any], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
@@ -224,7 +220,8 @@ class WorkerGroup:
         """
         agent = get_agent()
         futures = [agent.new_value() for _ in self.members]
-        collection, seconds = self._collection(agent, func, args, kwargs, timeout, None, False, lambda _: None)
+        task, seconds = self._task(agent, func, args, kwargs, timeout, None, False)
+        collection = Collection(agent, self._ranks, task, lambda _: None)
         collection.on_value = lambda place, value: futures[place].set_result(value)
         collection.on_error = lambda place, error: _fail(agent, futures[place], error)
         collection.start(seconds)
@@ -244,23 +241,18 @@ class WorkerGroup:
         [3]
         >>> rpc.shutdown()
         """
-        return self._start(func, args, kwargs, timeout, None, True).wait()
-
-    def _start(
-        self, func: Any, args: Any, kwargs: Any, timeout: float, reduce: Reduce | None, references: bool = False
-    ) -> Future:
         agent = get_agent()
+        return self._start(agent, *self._task(agent, func, args, kwargs, timeout, None, True)).wait()
+
+    def _start(self, agent: Agent, task: Task, seconds: float) -> Future:
         fut = agent.new_value()
-        finish = functools.partial(_finish, fut, self.members)
-        collection, seconds = self._collection(agent, func, args, kwargs, timeout, reduce, references, finish)
-        collection.start(seconds)
+        Collection(agent, self._ranks, task, functools.partial(_finish, fut, self.members)).start(seconds)
         return fut
 
-    def _collection(
-        self, agent: Agent, func: Any, args: Any, kwargs: Any, timeout: float, reduce: Reduce | None, references: bool,
-        finish: Callable[[Collection], None], runs_user_code: bool = True,
-    ) -> tuple[Collection, float]:  # fmt: skip
-        """Check the arguments of a call and return its collection, which has not started yet, and its timeout in seconds."""
+    def _task(
+        self, agent: Agent, func: Any, args: Any, kwargs: Any, timeout: float, reduce: Reduce | None, references: bool
+    ) -> tuple[Task, float]:
+        """Check the arguments of a call; returns what travels to the members, and the timeout in seconds."""
         if not callable(func):
             raise TypeError("function should be callable.")
         if reduce is not None and not callable(reduce):
@@ -271,8 +263,7 @@ class WorkerGroup:
         fan_out = self._fan_out or _measured_fan_out(agent, len(self), (*(args or ()), *(kwargs or {}).values()))
         # calls time out earlier with each level of the tree, so that a head can still say which members did not answer
         margin = min(_LONGEST_MARGIN, _MARGIN * seconds, seconds / (2 * levels(len(self), fan_out)))
-        task = Task(func, args, kwargs, reduce, references, fan_out, margin)
-        return Collection(agent, self._ranks, task, finish, runs_user_code), seconds
+        return Task(func, args, kwargs, reduce, references, fan_out, margin), seconds
 
 
 def _collected(futures: list[Future]) -> list[Future]:
