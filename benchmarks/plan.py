@@ -54,6 +54,7 @@ FAMILIES = (
         without={"raw": ("small_in_context",)},
     ),
     Family("backward", 2, both("backward"), ("remote_add", "retained", "training_loop")),
+    Family("mutual", 2, both("mutual"), ("empty", "remote_add", "bounce_9")),
     Family("nested", 4, both("nested"), ("chain_of_8",)),
     Family("four_ranks", 4, both("four_ranks"), ("pair", "ring", "trainers")),
     Family("groups", 8, {"mpigrad": "groups"}, ("loop", "tree", "loop_backward", "tree_backward")),

@@ -82,17 +82,17 @@ __version__: str
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of each element."""
 def abs_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`abs` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`abs` in place: overwrite this tensor with the result, and return it. Arguments: those of `abs`."""
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of each element."""
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse cosine of each element, in radians."""
 def acos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`acos` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`acos` in place: overwrite this tensor with the result, and return it. Arguments: those of `acos`."""
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine of each element."""
 def acosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`acosh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`acosh` in place: overwrite this tensor with the result, and return it. Arguments: those of `acosh`."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """Means of `output_size` windows, of nearly equal length, that cover a sequence (batch, channels, length), or without batch."""
 @overload
@@ -117,7 +117,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex = 1, alph
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (mat @ vec)` for a matrix and a vector. `out`: a tensor to which the result is written."""
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
-    """`addmv` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`addmv` in place: overwrite this tensor with the result, and return it. Arguments: those of `addmv`."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)` for two vectors. `out`: a tensor to which the result is written."""
 def adjoint(input: Tensor) -> Tensor:
@@ -145,29 +145,29 @@ def arange(start: Any = ..., end: Any = None, step: Any = 1, *, out: Tensor | No
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse cosine of each element, in radians."""
 def arccos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`acos` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`acos` in place: overwrite this tensor with the result, and return it. Arguments: those of `acos`."""
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine of each element."""
 def arccosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`acosh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`acosh` in place: overwrite this tensor with the result, and return it. Arguments: those of `acosh`."""
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse sine of each element, in radians."""
 def arcsin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`asin` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`asin` in place: overwrite this tensor with the result, and return it. Arguments: those of `asin`."""
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine of each element."""
 def arcsinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`asinh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`asinh` in place: overwrite this tensor with the result, and return it. Arguments: those of `asinh`."""
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse tangent of each element, in radians."""
 def arctan2(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The angle of the point (x=other, y=input) in radians, from -pi to pi: arctan(input / other) in the right quadrant. Both are tensors, which are broadcast."""
+    """The angle of the point (x=other, y=input) in radians, from -pi to pi: arctan(input / other) in the right quadrant. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def arctan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`atan` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`atan` in place: overwrite this tensor with the result, and return it. Arguments: those of `atan`."""
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
 def arctanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`atanh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`atanh` in place: overwrite this tensor with the result, and return it. Arguments: those of `atanh`."""
 def are_deterministic_algorithms_enabled() -> _bool:
     """Whether deterministic algorithms were requested (`use_deterministic_algorithms`)."""
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -193,21 +193,21 @@ def asarray(obj: Any, *, dtype: dtype | None = None, device: device | str | _int
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse sine of each element, in radians."""
 def asin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`asin` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`asin` in place: overwrite this tensor with the result, and return it. Arguments: those of `asin`."""
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine of each element."""
 def asinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`asinh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`asinh` in place: overwrite this tensor with the result, and return it. Arguments: those of `asinh`."""
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse tangent of each element, in radians."""
 def atan2(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The angle of the point (x=other, y=input) in radians, from -pi to pi: arctan(input / other) in the right quadrant. Both are tensors, which are broadcast."""
+    """The angle of the point (x=other, y=input) in radians, from -pi to pi: arctan(input / other) in the right quadrant. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def atan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`atan` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`atan` in place: overwrite this tensor with the result, and return it. Arguments: those of `atan`."""
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
 def atanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`atanh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`atanh` in place: overwrite this tensor with the result, and return it. Arguments: those of `atanh`."""
 @overload
 def atleast_1d(tensor: Tensor, /) -> Tensor: ...
 @overload
@@ -274,7 +274,7 @@ cdouble: dtype
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smallest integer that is not below each element."""
 def ceil_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`ceil` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`ceil` in place: overwrite this tensor with the result, and return it. Arguments: those of `ceil`."""
 def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
     """x where it is positive, otherwise alpha * (exp(x / alpha) - 1). With `inplace=True` the result overwrites `input`."""
 def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
@@ -289,27 +289,27 @@ channels_last_3d: memory_format
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Deprecated name of `linalg.cholesky`, with the same arguments."""
 def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A, given its lower triangular factor `L`; with `upper`, the upper one."""
+    """The inverse of A, given the lower triangular `L` with A = L L^H; with `upper`, the upper triangular U with A = U^H U."""
 def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The solution X of A X = B, given the lower triangular factor `L` of A; with `upper`, the upper one."""
+    """The solution X of A X = B, given the lower triangular `L` with A = L L^H; with `upper`, the upper triangular U with A = U^H U."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Cut a tensor along `dim` into at most `chunks` parts of equal length (the last may be shorter): a tuple of views."""
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Limit each element to the range from `min` to `max`: numbers or tensors; None for no limit, but not for both."""
 def clamp_(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """`clamp` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`clamp` in place: overwrite this tensor with the result, and return it. Arguments: those of `clamp`."""
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Replace elements above `max` (a number or a tensor) by it. `out`: a tensor to which the result is written."""
 def clamp_max_(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """`clamp_max` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`clamp_max` in place: overwrite this tensor with the result, and return it. Arguments: those of `clamp_max`."""
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Replace elements below `min` (a number or a tensor) by it. `out`: a tensor to which the result is written."""
 def clamp_min_(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """`clamp_min` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`clamp_min` in place: overwrite this tensor with the result, and return it. Arguments: those of `clamp_min`."""
 def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Limit each element to the range from `min` to `max`: numbers or tensors; None for no limit, but not for both."""
 def clip_(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """`clamp` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`clamp` in place: overwrite this tensor with the result, and return it. Arguments: those of `clamp`."""
 def clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """A copy of the tensor; gradients flow through it to the original. `memory_format` has no effect on the elements."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -331,7 +331,7 @@ def conj(input: Tensor) -> Tensor:
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate of each element, as a new tensor. `out`: a tensor to which the result is written."""
 def conj_physical_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`conj_physical` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`conj_physical` in place: overwrite this tensor with the result, and return it. Arguments: those of `conj_physical`."""
 contiguous_format: memory_format
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | tuple[_int, ...] | list[_int] = 1, padding: _int | tuple[_int, ...] | list[_int] | str = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, groups: _int = 1) -> Tensor:
     """Slide filters over sequences: the cross-correlation of `input` with `weight`, plus `bias`."""
@@ -352,11 +352,11 @@ def corrcoef(input: Tensor) -> Tensor:
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The cosine of each element, an angle in radians."""
 def cos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`cos` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`cos` in place: overwrite this tensor with the result, and return it. Arguments: those of `cos`."""
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine of each element."""
 def cosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`cosh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`cosh` in place: overwrite this tensor with the result, and return it. Arguments: those of `cosh`."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
     """The cosine of the angle between vectors along `dim`: their inner product divided by the product of their norms, each at least `eps`."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
@@ -381,7 +381,7 @@ default_generator: Generator
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Angles in degrees as radians."""
 def deg2rad_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`deg2rad` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`deg2rad` in place: overwrite this tensor with the result, and return it. Arguments: those of `deg2rad`."""
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of square matrices."""
 def detach(input: Tensor) -> Tensor:
@@ -429,7 +429,7 @@ def empty(*size: SupportsIndex | Sequence[SupportsIndex], out: Tensor | None = N
 def empty_like(input: Tensor, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
     """An uninitialised tensor with the shape of `input`. `dtype` and `device` are by default those of `input`; `requires_grad` (default: False) is that of the new tensor."""
 def empty_strided(size: SupportsIndex | Sequence[SupportsIndex], stride: Any, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """An uninitialised tensor of the shape `size` with the strides `stride`, in elements. `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host memory."""
+    """An uninitialised tensor of the shape `size` with the strides `stride`, in elements. `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor. `layout` and `pin_memory` are ignored."""
 def eq(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are equal: a tensor of bools."""
 def equal(input: Tensor, other: Tensor) -> _bool:
@@ -437,11 +437,11 @@ def equal(input: Tensor, other: Tensor) -> _bool:
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function of each element."""
 def erf_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`erf` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`erf` in place: overwrite this tensor with the result, and return it. Arguments: those of `erf`."""
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """One minus the error function of each element."""
 def erfc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`erfc` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`erfc` in place: overwrite this tensor with the result, and return it. Arguments: those of `erfc`."""
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse error function of each element."""
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -449,15 +449,15 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 to the power of each element."""
 def exp2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`exp2` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`exp2` in place: overwrite this tensor with the result, and return it. Arguments: those of `exp2`."""
 def exp_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`exp` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`exp` in place: overwrite this tensor with the result, and return it. Arguments: those of `exp`."""
 def expand_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """The result of `expand` as a copy (or copies) instead of a view; the arguments are the same."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """exp(x) - 1 for each element x, exact for small x."""
 def expm1_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`expm1` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`expm1` in place: overwrite this tensor with the result, and return it. Arguments: those of `expm1`."""
 def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """The identity: a matrix of `n` rows and `m` columns (default: `n`) with ones on the diagonal and zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False) -> Tensor:
@@ -469,7 +469,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction."""
 def fix_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`trunc` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`trunc` in place: overwrite this tensor with the result, and return it. Arguments: those of `trunc`."""
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
     """Merge the dimensions from `start_dim` to `end_dim` (included; default: all) into one; a view if possible."""
 def flip(input: Tensor, dims: Sequence[_int]) -> Tensor:
@@ -487,13 +487,13 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest integer that is not above each element."""
 def floor_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`floor` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`floor` in place: overwrite this tensor with the result, and return it. Arguments: those of `floor`."""
 def floor_divide(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input / other`, rounded down, element by element. Either may be a number. `out`: a tensor to which the result is written."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The larger of two elements, element by element; if one of them is nan, the other one. Both are tensors, which are broadcast."""
+    """The larger of two elements, element by element; if one of them is nan, the other one. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smaller of two elements, element by element; if one of them is nan, the other one. Both are tensors, which are broadcast."""
+    """The smaller of two elements, element by element; if one of them is nan, the other one. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The remainder of `input / other`, with the sign of `input`: C's fmod. `other` may be a number. `out`: a tensor to which the result is written."""
 def fork_rng(devices: Iterable[Any] | None = None, enabled: _bool = True, device_type: str = 'cuda') -> Iterator[None]:
@@ -501,7 +501,7 @@ def fork_rng(devices: Iterable[Any] | None = None, enabled: _bool = True, device
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The fraction of each element, with its sign."""
 def frac_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`frac` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`frac` in place: overwrite this tensor with the result, and return it. Arguments: those of `frac`."""
 def frexp(input: Tensor, *, out: Any = None) -> _frexp:
     """Split each element into the named tuple (mantissa, exponent): element = mantissa * 2 ** exponent, with 0.5 <= |mantissa| < 1."""
 def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -521,7 +521,7 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = Fals
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor of each pair of integers. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def gcd_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`gcd` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`gcd` in place: overwrite this tensor with the result, and return it. Arguments: those of `gcd`."""
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of `input` are greater than or equal to those of `other`: a tensor of bools."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -570,11 +570,11 @@ def hsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = No
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join tensors along dimension 1; vectors along dimension 0. `out`: a tensor to which the result is written."""
 def hypot(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """sqrt(input ** 2 + other ** 2), element by element, without overflow. Both are tensors, which are broadcast."""
+    """sqrt(input ** 2 + other ** 2), element by element, without overflow. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0, of each element."""
 def i0_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`i0` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`i0` in place: overwrite this tensor with the result, and return it. Arguments: those of `i0`."""
 def igamma(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The regularised lower incomplete gamma function P(input, other), element by element. Either argument may be a number. `out`: a tensor to which the result is written."""
 def igammac(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -610,7 +610,7 @@ def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def is_anomaly_check_nan_enabled() -> _bool:
     """Whether anomaly detection looks for NaNs; meaningful only while it is on."""
 def is_anomaly_enabled() -> _bool:
-    """Whether anomaly detection is on."""
+    """Whether anomaly detection (`detect_anomaly`) is on."""
 def is_complex(input: Tensor) -> _bool:
     """Whether the element type is a complex type."""
 def is_conj(input: Tensor) -> _bool:
@@ -666,11 +666,11 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor |
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple of each pair of integers. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def lcm_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`lcm` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`lcm` in place: overwrite this tensor with the result, and return it. Arguments: those of `lcm`."""
 def ldexp(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input * 2 ** other`, element by element. `out`: a tensor to which the result is written."""
 def ldexp_(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`ldexp` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`ldexp` in place: overwrite this tensor with the result, and return it. Arguments: those of `ldexp`."""
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of `input` are less than or equal to those of `other`: a tensor of bools."""
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
@@ -690,23 +690,23 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 10 of each element."""
 def log10_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`log10` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`log10` in place: overwrite this tensor with the result, and return it. Arguments: those of `log10`."""
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(1 + x) for each element x, exact for small x."""
 def log1p_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`log1p` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`log1p` in place: overwrite this tensor with the result, and return it. Arguments: those of `log1p`."""
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 2 of each element."""
 def log2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`log2` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`log2` in place: overwrite this tensor with the result, and return it. Arguments: those of `log2`."""
 def log_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`log` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`log` in place: overwrite this tensor with the result, and return it. Arguments: those of `log`."""
 def log_softmax(input: Tensor, dim: _int | None = None, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `softmax` along `dim`, computed without overflow. `dtype`: convert the input to this type first (default: keep its type). `out`: a tensor to which the result is written."""
 def logaddexp(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """log(exp(input) + exp(other)), element by element, without overflow. Both are tensors, which are broadcast."""
+    """log(exp(input) + exp(other)), element by element, without overflow. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def logaddexp2(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """log2(2 ** input + 2 ** other), element by element, without overflow. Both are tensors, which are broadcast."""
+    """log2(2 ** input + 2 ** other), element by element, without overflow. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """Running log(sum(exp(x))) along `dim`, computed without overflow. `out`: a tensor to which the result is written."""
 def logdet(input: Tensor) -> Tensor:
@@ -722,7 +722,7 @@ def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) ->
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of sigmoid, element by element. With `eps`, x is first limited to the range from eps to 1 - eps. `out`: a tensor to which the result is written."""
 def logit_(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`logit` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`logit` in place: overwrite this tensor with the result, and return it. Arguments: those of `logit`."""
 def logspace(start: Any, end: Any, steps: _int, base: _float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """A vector of `steps` numbers base ** x, with x at equal distances from `start` to `end`, both included."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -784,7 +784,7 @@ def max_pool3d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int],
 def max_pool3d(input: Tensor, kernel_size: _int | tuple[_int, ...] | list[_int], stride: _int | tuple[_int, ...] | list[_int] | None = None, padding: _int | tuple[_int, ...] | list[_int] = 0, dilation: _int | tuple[_int, ...] | list[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
     """The largest element of each window of volumes (batch, channels, depth, height, width), or without batch."""
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The larger of two elements, element by element; nan if one of them is nan. Both are tensors, which are broadcast."""
+    """The larger of two elements, element by element; nan if one of them is nan. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None, axis: Any = None, keepdims: _bool | None = None) -> Tensor:
     """The mean of all elements, or over dimensions. Integers raise a RuntimeError, unless `dtype` is given."""
 @overload
@@ -800,7 +800,7 @@ def min(input: Tensor, other: Tensor, *, out: Tensor | None=None) -> Tensor: ...
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _min: ...
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The smaller of two elements, element by element; nan if one of them is nan. Both are tensors, which are broadcast."""
+    """The smaller of two elements, element by element; nan if one of them is nan. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices, (n, m) and (m, p). `out`: a tensor to which the result is written."""
 def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> _mode:
@@ -825,7 +825,7 @@ nan: _float
 def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """Replace nan by `nan` (default 0), inf by `posinf` and -inf by `neginf` (default: the largest and smallest number of the type). `out`: a tensor to which the result is written."""
 def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`nan_to_num` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`nan_to_num` in place: overwrite this tensor with the result, and return it. Arguments: those of `nan_to_num`."""
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of the elements that are not nan. `dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `dtype`: convert the input to this type first (default: keep its type). `out`: a tensor to which the result is written."""
 @overload
@@ -845,14 +845,14 @@ def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The negative of each element."""
 def neg_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`neg` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`neg` in place: overwrite this tensor with the result, and return it. Arguments: those of `neg`."""
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The negative of each element."""
 def negative_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`neg` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`neg` in place: overwrite this tensor with the result, and return it. Arguments: those of `neg`."""
 newaxis: None
 def nextafter(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The next number from `input` towards `other`. Both are tensors, which are broadcast."""
+    """The next number from `input` towards `other`. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
 @overload
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor:
     """The indices of nonzero elements: (count, dimensions), one row for each; int64."""
@@ -921,7 +921,7 @@ def quantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool = Fa
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Angles in radians as degrees."""
 def rad2deg_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`rad2deg` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`rad2deg` in place: overwrite this tensor with the result, and return it. Arguments: those of `rad2deg`."""
 def rand(*size: SupportsIndex | Sequence[SupportsIndex], generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False, **names: Any) -> Tensor:
     """A tensor of random numbers, uniformly distributed in [0, 1), of the shape `size`: several ints, or one sequence of them."""
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, memory_format: memory_format | None = None, pin_memory: _bool = False) -> Tensor:
@@ -945,11 +945,11 @@ def real(input: Tensor) -> Tensor:
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """One over each element."""
 def reciprocal_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`reciprocal` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`reciprocal` in place: overwrite this tensor with the result, and return it. Arguments: those of `reciprocal`."""
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Replace negative elements by 0."""
 def relu_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`relu` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`relu` in place: overwrite this tensor with the result, and return it. Arguments: those of `relu`."""
 def remainder(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The remainder of `input / other`, with the sign of `other`: Python's `%`. Either may be a number. `out`: a tensor to which the result is written."""
 def renorm(input: Tensor, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Tensor:
@@ -975,7 +975,7 @@ def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to `decimals` digits after the point (negative: before it); halves go to the even neighbour. `out`: a tensor to which the result is written."""
 def round_(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
-    """`round` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`round` in place: overwrite this tensor with the result, and return it. Arguments: those of `round`."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join tensors along dimension 0; vectors become rows. `out`: a tensor to which the result is written."""
 def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, inplace: _bool = False) -> Tensor:
@@ -985,13 +985,13 @@ def rrelu_(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """One over the square root of each element."""
 def rsqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`rsqrt` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`rsqrt` in place: overwrite this tensor with the result, and return it. Arguments: those of `rsqrt`."""
 def rsub(input: Tensor, other: _Operand, *, alpha: _complex = 1) -> Tensor:
     """`other - alpha * input`, element by element; `other` is a tensor or a number."""
 def save(obj: Any, f: Any, pickle_module: Any = ..., pickle_protocol: _int = 2, _use_new_zipfile_serialization: _bool = True, *, format: str = 'mpigrad') -> None:
     """Write an object (tensors, containers of tensors, state dicts ...) to `f`: a file name, or a file open for writing bytes."""
 def scalar_tensor(s: Any, *, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
-    """A zero-dimensional tensor of the number `s`. `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host memory."""
+    """A zero-dimensional tensor of the number `s`. `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor. `pin_memory`: in pinned host memory. `layout` is ignored."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `src` written at the positions that `index` gives: `result[index[i][j]][j] = src[i][j]` for `dim=0`."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1013,7 +1013,7 @@ def selu(input: Tensor, inplace: _bool = False) -> Tensor:
 def selu_(input: Tensor) -> Tensor:
     """`selu` in place: overwrites `input` and returns it."""
 def set_anomaly_enabled(enabled: _bool, check_nan: _bool = True) -> None:
-    """Switch anomaly detection on or off; `check_nan`: look for NaNs."""
+    """Switch anomaly detection (`detect_anomaly`) on or off; `check_nan`: also raise an error when a node returns NaN."""
 def set_default_device(device: Any) -> None:
     """Make `device` the place of tensors that this thread creates (`zeros`, `tensor`, `rand`, ...) without saying where; None is the CPU."""
 def set_default_dtype(d: dtype) -> None:
@@ -1042,7 +1042,7 @@ short: dtype
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logistic function 1 / (1 + exp(-x)) of each element x."""
 def sigmoid_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`sigmoid` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`sigmoid` in place: overwrite this tensor with the result, and return it. Arguments: those of `sigmoid`."""
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign of each element: -1, 0 or 1."""
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1050,15 +1050,15 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine of each element, an angle in radians."""
 def sin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`sin` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`sin` in place: overwrite this tensor with the result, and return it. Arguments: those of `sin`."""
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """sin(pi * x) / (pi * x) for each element x, and 1 for 0."""
 def sinc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`sinc` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`sinc` in place: overwrite this tensor with the result, and return it. Arguments: those of `sinc`."""
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine of each element."""
 def sinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`sinh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`sinh` in place: overwrite this tensor with the result, and return it. Arguments: those of `sinh`."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
     """A copy of `input` with `src` written to the elements `start:end:step` of dimension `dim`."""
 def slogdet(A: Tensor, *, out: Any = None) -> linalg_slogdet:
@@ -1081,11 +1081,11 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = 0) -> tup
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root of each element."""
 def sqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`sqrt` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`sqrt` in place: overwrite this tensor with the result, and return it. Arguments: those of `sqrt`."""
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square of each element."""
 def square_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`square` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`square` in place: overwrite this tensor with the result, and return it. Arguments: those of `square`."""
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Remove dimensions of length 1: all of them, or those of `dim` (an int or a tuple); a view. Longer dimensions stay."""
 def squeeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
@@ -1120,11 +1120,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, o
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent of each element, an angle in radians."""
 def tan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`tan` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`tan` in place: overwrite this tensor with the result, and return it. Arguments: those of `tan`."""
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent of each element."""
 def tanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`tanh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`tanh` in place: overwrite this tensor with the result, and return it. Arguments: those of `tanh`."""
 def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A new tensor with a copy of `data`: a number, nested lists or tuples, a NumPy array or a tensor."""
 def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: _int = 0, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
@@ -1164,7 +1164,7 @@ def true_divide(input: Tensor, other: _Operand, *, out: Tensor | None = None) ->
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction."""
 def trunc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`trunc` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`trunc` in place: overwrite this tensor with the result, and return it. Arguments: those of `trunc`."""
 def typename(obj: Any, /) -> str:
     """The full name of an object's type; for a tensor, the name of its tensor type, such as "mpigrad.FloatTensor"."""
 uint16: dtype
@@ -1228,7 +1228,7 @@ def where(condition: Tensor, input: Any, other: Any, *, out: Tensor | None=None)
 def xlogy(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input * log(other)`, and 0 where `input` is 0. Either may be a number. `out`: a tensor to which the result is written."""
 def xlogy_(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """`xlogy` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+    """`xlogy` in place: overwrite this tensor with the result, and return it. Arguments: those of `xlogy`."""
 def zero_(self: Tensor) -> Tensor:
     """Write zeros into every element, in place; returns the tensor."""
 def zeros(*size: SupportsIndex | Sequence[SupportsIndex], out: Tensor | None = None, dtype: dtype | None = None, layout: layout | None = None, device: device | str | _int | None = None, pin_memory: _bool = False, requires_grad: _bool = False, **names: Any) -> Tensor:

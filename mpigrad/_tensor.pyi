@@ -154,47 +154,47 @@ class Tensor(TensorBase):
     def abs(self, *, out: Tensor | None = None) -> Tensor:
         """The absolute value of each element."""
     def abs_(self, *, out: Tensor | None = None) -> Self:
-        """`abs` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`abs` in place: overwrite this tensor with the result, and return it. Arguments: those of `abs`."""
     def absolute(self, *, out: Tensor | None = None) -> Tensor:
         """The absolute value of each element."""
     def absolute_(self, *, out: Tensor | None = None) -> Self:
-        """`abs` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`abs` in place: overwrite this tensor with the result, and return it. Arguments: those of `abs`."""
     def acos(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse cosine of each element, in radians."""
     def acos_(self, *, out: Tensor | None = None) -> Self:
-        """`acos` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`acos` in place: overwrite this tensor with the result, and return it. Arguments: those of `acos`."""
     def acosh(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse hyperbolic cosine of each element."""
     def acosh_(self, *, out: Tensor | None = None) -> Self:
-        """`acosh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`acosh` in place: overwrite this tensor with the result, and return it. Arguments: those of `acosh`."""
     def add(self, other: _Operand, *, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """`input + alpha * other`, element by element. `other` is a tensor, broadcast with `input`, or a number. `out`: a tensor to which the result is written."""
     def add_(self, other: _Operand, **kw: Any) -> Self:
-        """`add` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`add` in place: overwrite this tensor with the result, and return it. Arguments: those of `add`."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """`beta * input + alpha * (sum of the matrix products batch1[i] @ batch2[i])`; `input` is a matrix. `out`: a tensor to which the result is written."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Self:
-        """`addbmm` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`addbmm` in place: overwrite this tensor with the result, and return it. Arguments: those of `addbmm`."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
         """`input + value * tensor1 / tensor2`, element by element, with broadcasting."""
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Self:
-        """`addcdiv` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`addcdiv` in place: overwrite this tensor with the result, and return it. Arguments: those of `addcdiv`."""
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
         """`input + value * tensor1 * tensor2`, element by element, with broadcasting. `out`: a tensor to which the result is written."""
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Self:
-        """`addcmul` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`addcmul` in place: overwrite this tensor with the result, and return it. Arguments: those of `addcmul`."""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """`beta * input + alpha * (mat1 @ mat2)` for matrices; `input` is broadcast to the product. `out`: a tensor to which the result is written."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Self:
-        """`addmm` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`addmm` in place: overwrite this tensor with the result, and return it. Arguments: those of `addmm`."""
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """`beta * input + alpha * (mat @ vec)` for a matrix and a vector. `out`: a tensor to which the result is written."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Self:
-        """`addmv` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`addmv` in place: overwrite this tensor with the result, and return it. Arguments: those of `addmv`."""
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """`beta * input + alpha * outer(vec1, vec2)` for two vectors. `out`: a tensor to which the result is written."""
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Self:
-        """`addr` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`addr` in place: overwrite this tensor with the result, and return it. Arguments: those of `addr`."""
     def adjoint(self) -> Tensor:
         """The conjugate of the tensor with its last two dimensions swapped."""
     def all(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -216,31 +216,31 @@ class Tensor(TensorBase):
     def arccos(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse cosine of each element, in radians."""
     def arccos_(self, *, out: Tensor | None = None) -> Self:
-        """`acos` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`acos` in place: overwrite this tensor with the result, and return it. Arguments: those of `acos`."""
     def arccosh(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse hyperbolic cosine of each element."""
     def arccosh_(self, *, out: Tensor | None = None) -> Self:
-        """`acosh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`acosh` in place: overwrite this tensor with the result, and return it. Arguments: those of `acosh`."""
     def arcsin(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse sine of each element, in radians."""
     def arcsin_(self, *, out: Tensor | None = None) -> Self:
-        """`asin` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`asin` in place: overwrite this tensor with the result, and return it. Arguments: those of `asin`."""
     def arcsinh(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse hyperbolic sine of each element."""
     def arcsinh_(self, *, out: Tensor | None = None) -> Self:
-        """`asinh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`asinh` in place: overwrite this tensor with the result, and return it. Arguments: those of `asinh`."""
     def arctan(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse tangent of each element, in radians."""
     def arctan2(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-        """The angle of the point (x=other, y=input) in radians, from -pi to pi: arctan(input / other) in the right quadrant. Both are tensors, which are broadcast."""
+        """The angle of the point (x=other, y=input) in radians, from -pi to pi: arctan(input / other) in the right quadrant. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def arctan2_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`atan2` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`atan2` in place: overwrite this tensor with the result, and return it. Arguments: those of `atan2`."""
     def arctan_(self, *, out: Tensor | None = None) -> Self:
-        """`atan` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`atan` in place: overwrite this tensor with the result, and return it. Arguments: those of `atan`."""
     def arctanh(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse hyperbolic tangent of each element."""
     def arctanh_(self, *, out: Tensor | None = None) -> Self:
-        """`atanh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`atanh` in place: overwrite this tensor with the result, and return it. Arguments: those of `atanh`."""
     def argmax(self, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
         """The index (int64) of the largest element: in the flattened tensor, or along `dim`. `keepdim`: keep `dim` with length 1. `out`: a tensor to which the result is written."""
     def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -259,29 +259,29 @@ class Tensor(TensorBase):
     def asin(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse sine of each element, in radians."""
     def asin_(self, *, out: Tensor | None = None) -> Self:
-        """`asin` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`asin` in place: overwrite this tensor with the result, and return it. Arguments: those of `asin`."""
     def asinh(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse hyperbolic sine of each element."""
     def asinh_(self, *, out: Tensor | None = None) -> Self:
-        """`asinh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`asinh` in place: overwrite this tensor with the result, and return it. Arguments: those of `asinh`."""
     def atan(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse tangent of each element, in radians."""
     def atan2(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-        """The angle of the point (x=other, y=input) in radians, from -pi to pi: arctan(input / other) in the right quadrant. Both are tensors, which are broadcast."""
+        """The angle of the point (x=other, y=input) in radians, from -pi to pi: arctan(input / other) in the right quadrant. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def atan2_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`atan2` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`atan2` in place: overwrite this tensor with the result, and return it. Arguments: those of `atan2`."""
     def atan_(self, *, out: Tensor | None = None) -> Self:
-        """`atan` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`atan` in place: overwrite this tensor with the result, and return it. Arguments: those of `atan`."""
     def atanh(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse hyperbolic tangent of each element."""
     def atanh_(self, *, out: Tensor | None = None) -> Self:
-        """`atanh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`atanh` in place: overwrite this tensor with the result, and return it. Arguments: those of `atanh`."""
     def backward(self, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Sequence[Tensor | GradientEdge] | Tensor | GradientEdge | None = None) -> None:
         """Run a backward pass: add the gradient of this tensor to the `.grad` of the leaves from which it was computed."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """`beta * input + alpha * bmm(batch1, batch2)` for batches of matrices (batch, n, m) and (batch, m, p). `out`: a tensor to which the result is written."""
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None) -> Self:
-        """`baddbmm` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`baddbmm` in place: overwrite this tensor with the result, and return it. Arguments: those of `baddbmm`."""
     def bernoulli(self, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
         """Random zeros and ones, of the shape and type of `input`."""
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Self:
@@ -293,27 +293,27 @@ class Tensor(TensorBase):
     def bitwise_and(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The bits that both elements have (and), of integers or booleans."""
     def bitwise_and_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`bitwise_and` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`bitwise_and` in place: overwrite this tensor with the result, and return it. Arguments: those of `bitwise_and`."""
     def bitwise_left_shift(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The bits of `input` shifted left by `other`: input * 2 ** other, of integers."""
     def bitwise_left_shift_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`bitwise_left_shift` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`bitwise_left_shift` in place: overwrite this tensor with the result, and return it. Arguments: those of `bitwise_left_shift`."""
     def bitwise_not(self, *, out: Tensor | None = None) -> Tensor:
         """Every bit inverted, of integers; logical not of booleans."""
     def bitwise_not_(self, *, out: Tensor | None = None) -> Self:
-        """`bitwise_not` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`bitwise_not` in place: overwrite this tensor with the result, and return it. Arguments: those of `bitwise_not`."""
     def bitwise_or(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The bits that at least one of the two elements has (or), of integers or booleans."""
     def bitwise_or_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`bitwise_or` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`bitwise_or` in place: overwrite this tensor with the result, and return it. Arguments: those of `bitwise_or`."""
     def bitwise_right_shift(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The bits of `input` shifted right by `other`: input / 2 ** other rounded down, of integers."""
     def bitwise_right_shift_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`bitwise_right_shift` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`bitwise_right_shift` in place: overwrite this tensor with the result, and return it. Arguments: those of `bitwise_right_shift`."""
     def bitwise_xor(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The bits that exactly one of the two elements has (exclusive or), of integers or booleans."""
     def bitwise_xor_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`bitwise_xor` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`bitwise_xor` in place: overwrite this tensor with the result, and return it. Arguments: those of `bitwise_xor`."""
     def bmm(self, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The matrix products of two batches, pair by pair: (batch, n, m) and (batch, m, p) give (batch, n, p). `out`: a tensor to which the result is written."""
     def bool(self, memory_format: memory_format | None = None) -> Tensor:
@@ -329,7 +329,7 @@ class Tensor(TensorBase):
     def ceil(self, *, out: Tensor | None = None) -> Tensor:
         """The smallest integer that is not below each element."""
     def ceil_(self, *, out: Tensor | None = None) -> Self:
-        """`ceil` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`ceil` in place: overwrite this tensor with the result, and return it. Arguments: those of `ceil`."""
     def cfloat(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.complex64."""
     def char(self, memory_format: memory_format | None = None) -> Tensor:
@@ -337,27 +337,27 @@ class Tensor(TensorBase):
     def cholesky(self, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
         """Deprecated name of `linalg.cholesky`, with the same arguments."""
     def cholesky_inverse(self, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-        """The inverse of A, given its lower triangular factor `L`; with `upper`, the upper one."""
+        """The inverse of A, given the lower triangular `L` with A = L L^H; with `upper`, the upper triangular U with A = U^H U."""
     def cholesky_solve(self, L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
-        """The solution X of A X = B, given the lower triangular factor `L` of A; with `upper`, the upper one."""
+        """The solution X of A X = B, given the lower triangular `L` with A = L L^H; with `upper`, the upper triangular U with A = U^H U."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """Cut a tensor along `dim` into at most `chunks` parts of equal length (the last may be shorter): a tuple of views."""
     def clamp(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
         """Limit each element to the range from `min` to `max`: numbers or tensors; None for no limit, but not for both."""
     def clamp_(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Self:
-        """`clamp` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`clamp` in place: overwrite this tensor with the result, and return it. Arguments: those of `clamp`."""
     def clamp_max(self, max: Any, *, out: Tensor | None = None) -> Tensor:
         """Replace elements above `max` (a number or a tensor) by it. `out`: a tensor to which the result is written."""
     def clamp_max_(self, max: Any, *, out: Tensor | None = None) -> Self:
-        """`clamp_max` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`clamp_max` in place: overwrite this tensor with the result, and return it. Arguments: those of `clamp_max`."""
     def clamp_min(self, min: Any, *, out: Tensor | None = None) -> Tensor:
         """Replace elements below `min` (a number or a tensor) by it. `out`: a tensor to which the result is written."""
     def clamp_min_(self, min: Any, *, out: Tensor | None = None) -> Self:
-        """`clamp_min` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`clamp_min` in place: overwrite this tensor with the result, and return it. Arguments: those of `clamp_min`."""
     def clip(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
         """Limit each element to the range from `min` to `max`: numbers or tensors; None for no limit, but not for both."""
     def clip_(self, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Self:
-        """`clamp` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`clamp` in place: overwrite this tensor with the result, and return it. Arguments: those of `clamp`."""
     def clone(self, *, memory_format: memory_format | None = None) -> Tensor:
         """A copy of the tensor; gradients flow through it to the original. `memory_format` has no effect on the elements."""
     def coalesce(self) -> Tensor:
@@ -368,7 +368,7 @@ class Tensor(TensorBase):
         """The complex conjugate of each element; a real tensor is returned unchanged."""
     def conj_physical(self) -> Tensor: ...
     def conj_physical_(self, *, out: Tensor | None = None) -> Self:
-        """`conj_physical` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`conj_physical` in place: overwrite this tensor with the result, and return it. Arguments: those of `conj_physical`."""
     def const_data_ptr(self) -> _int:
         """The address of the first element."""
     def contiguous(self, memory_format: memory_format | None = None) -> Tensor:
@@ -378,17 +378,17 @@ class Tensor(TensorBase):
     def copysign(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The absolute values of `input` with the signs of `other`, a tensor or a number. `out`: a tensor to which the result is written."""
     def copysign_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`copysign` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`copysign` in place: overwrite this tensor with the result, and return it. Arguments: those of `copysign`."""
     def corrcoef(self) -> Tensor:
         """The matrix of correlation coefficients of variables: each row of `input` is a variable, each column an observation."""
     def cos(self, *, out: Tensor | None = None) -> Tensor:
         """The cosine of each element, an angle in radians."""
     def cos_(self, *, out: Tensor | None = None) -> Self:
-        """`cos` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`cos` in place: overwrite this tensor with the result, and return it. Arguments: those of `cos`."""
     def cosh(self, *, out: Tensor | None = None) -> Tensor:
         """The hyperbolic cosine of each element."""
     def cosh_(self, *, out: Tensor | None = None) -> Self:
-        """`cosh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`cosh` in place: overwrite this tensor with the result, and return it. Arguments: those of `cosh`."""
     def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """The number of elements that are not zero: of all, or over the dimension (or dimensions) `dim`."""
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
@@ -406,11 +406,11 @@ class Tensor(TensorBase):
     def cumprod(self, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
         """Running products along `dim`: result i is the product of the elements 0 to i. `dtype`: convert the input to this type first (default: keep its type). `out`: a tensor to which the result is written."""
     def cumprod_(self, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Self:
-        """`cumprod` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`cumprod` in place: overwrite this tensor with the result, and return it. Arguments: those of `cumprod`."""
     def cumsum(self, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
         """Running sums along `dim`: result i is the sum of the elements 0 to i. `dtype`: convert the input to this type first (default: keep its type). `out`: a tensor to which the result is written."""
     def cumsum_(self, dim: _int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Self:
-        """`cumsum` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`cumsum` in place: overwrite this tensor with the result, and return it. Arguments: those of `cumsum`."""
     @property
     def data(self) -> Tensor: ...
     @data.setter
@@ -420,7 +420,7 @@ class Tensor(TensorBase):
     def deg2rad(self, *, out: Tensor | None = None) -> Tensor:
         """Angles in degrees as radians."""
     def deg2rad_(self, *, out: Tensor | None = None) -> Self:
-        """`deg2rad` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`deg2rad` in place: overwrite this tensor with the result, and return it. Arguments: those of `deg2rad`."""
     def dense_dim(self) -> _int:
         """The number of dense dimensions, those of each stored value."""
     def det(self, *, out: Tensor | None = None) -> Tensor:
@@ -446,7 +446,7 @@ class Tensor(TensorBase):
     def digamma(self, *, out: Tensor | None = None) -> Tensor:
         """The derivative of `lgamma` at each element."""
     def digamma_(self, *, out: Tensor | None = None) -> Self:
-        """`digamma` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`digamma` in place: overwrite this tensor with the result, and return it. Arguments: those of `digamma`."""
     def dim(self) -> _int:
         """The number of dimensions."""
     def dim_order(self, ambiguity_check: _bool = False) -> tuple[_int, ...]:
@@ -456,11 +456,11 @@ class Tensor(TensorBase):
     def div(self, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
         """`input / other`, element by element; integers give the default float type. `other` is a tensor or a number."""
     def div_(self, other: _Operand, **kw: Any) -> Self:
-        """`div` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`div` in place: overwrite this tensor with the result, and return it. Arguments: those of `div`."""
     def divide(self, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
         """`input / other`, element by element; integers give the default float type. `other` is a tensor or a number."""
     def divide_(self, other: _Operand, **kw: Any) -> Self:
-        """`div` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`div` in place: overwrite this tensor with the result, and return it. Arguments: those of `div`."""
     def dot(self, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The inner product of two vectors of the same length: a zero-dimensional tensor. `out`: a tensor to which the result is written."""
     def double(self, memory_format: memory_format | None = None) -> Tensor:
@@ -474,29 +474,29 @@ class Tensor(TensorBase):
     def eq(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements are equal: a tensor of bools."""
     def eq_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`eq` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`eq` in place: overwrite this tensor with the result, and return it. Arguments: those of `eq`."""
     def equal(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape and the same elements: a Python bool."""
     def erf(self, *, out: Tensor | None = None) -> Tensor:
         """The error function of each element."""
     def erf_(self, *, out: Tensor | None = None) -> Self:
-        """`erf` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`erf` in place: overwrite this tensor with the result, and return it. Arguments: those of `erf`."""
     def erfc(self, *, out: Tensor | None = None) -> Tensor:
         """One minus the error function of each element."""
     def erfc_(self, *, out: Tensor | None = None) -> Self:
-        """`erfc` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`erfc` in place: overwrite this tensor with the result, and return it. Arguments: those of `erfc`."""
     def erfinv(self, *, out: Tensor | None = None) -> Tensor:
         """The inverse error function of each element."""
     def erfinv_(self, *, out: Tensor | None = None) -> Self:
-        """`erfinv` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`erfinv` in place: overwrite this tensor with the result, and return it. Arguments: those of `erfinv`."""
     def exp(self, *, out: Tensor | None = None) -> Tensor:
         """e to the power of each element."""
     def exp2(self, *, out: Tensor | None = None) -> Tensor:
         """2 to the power of each element."""
     def exp2_(self, *, out: Tensor | None = None) -> Self:
-        """`exp2` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`exp2` in place: overwrite this tensor with the result, and return it. Arguments: those of `exp2`."""
     def exp_(self, *, out: Tensor | None = None) -> Self:
-        """`exp` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`exp` in place: overwrite this tensor with the result, and return it. Arguments: those of `exp`."""
     def expand(self, *sizes: Any, size: SupportsIndex | Sequence[SupportsIndex] | None = None) -> Tensor:
         """Broadcast this tensor to the shape `sizes`, as a view: dimensions of length 1 are repeated without a copy."""
     def expand_as(self, other: Tensor) -> Tensor:
@@ -504,7 +504,7 @@ class Tensor(TensorBase):
     def expm1(self, *, out: Tensor | None = None) -> Tensor:
         """exp(x) - 1 for each element x, exact for small x."""
     def expm1_(self, *, out: Tensor | None = None) -> Self:
-        """`expm1` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`expm1` in place: overwrite this tensor with the result, and return it. Arguments: those of `expm1`."""
     def exponential_(self, lambd: _float = 1.0, *, generator: Generator | None = None) -> Self:
         """Fill this tensor with numbers of the exponential distribution with rate `lambd` (mean 1 / lambd), and return it. `generator`: the source of random numbers, by default that of the device."""
     def fill_(self, value: Any) -> Self:
@@ -514,7 +514,7 @@ class Tensor(TensorBase):
     def fix(self, *, out: Tensor | None = None) -> Tensor:
         """Each element without its fraction."""
     def fix_(self, *, out: Tensor | None = None) -> Self:
-        """`trunc` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`trunc` in place: overwrite this tensor with the result, and return it. Arguments: those of `trunc`."""
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
         """Merge the dimensions from `start_dim` to `end_dim` (included; default: all) into one; a view if possible."""
     def flip(self, *args: Any, dims: Any = None) -> Tensor:
@@ -528,27 +528,27 @@ class Tensor(TensorBase):
     def float_power(self, exponent: Any, *, out: Tensor | None = None) -> Tensor:
         """A power computed in double precision: the result is float64 or complex128. `input` or `exponent` may be a number. `out`: a tensor to which the result is written."""
     def float_power_(self, exponent: Any, *, out: Tensor | None = None) -> Self:
-        """`float_power` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`float_power` in place: overwrite this tensor with the result, and return it. Arguments: those of `float_power`."""
     def floor(self, *, out: Tensor | None = None) -> Tensor:
         """The largest integer that is not above each element."""
     def floor_(self, *, out: Tensor | None = None) -> Self:
-        """`floor` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`floor` in place: overwrite this tensor with the result, and return it. Arguments: those of `floor`."""
     def floor_divide(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """`input / other`, rounded down, element by element. Either may be a number. `out`: a tensor to which the result is written."""
     def floor_divide_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`floor_divide` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`floor_divide` in place: overwrite this tensor with the result, and return it. Arguments: those of `floor_divide`."""
     def fmax(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """The larger of two elements, element by element; if one of them is nan, the other one. Both are tensors, which are broadcast."""
+        """The larger of two elements, element by element; if one of them is nan, the other one. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def fmin(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """The smaller of two elements, element by element; if one of them is nan, the other one. Both are tensors, which are broadcast."""
+        """The smaller of two elements, element by element; if one of them is nan, the other one. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def fmod(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The remainder of `input / other`, with the sign of `input`: C's fmod. `other` may be a number. `out`: a tensor to which the result is written."""
     def fmod_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`fmod` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`fmod` in place: overwrite this tensor with the result, and return it. Arguments: those of `fmod`."""
     def frac(self, *, out: Tensor | None = None) -> Tensor:
         """The fraction of each element, with its sign."""
     def frac_(self, *, out: Tensor | None = None) -> Self:
-        """`frac` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`frac` in place: overwrite this tensor with the result, and return it. Arguments: those of `frac`."""
     def frexp(self, *, out: Any = None) -> _frexp:
         """Split each element into the named tuple (mantissa, exponent): element = mantissa * 2 ** exponent, with 0.5 <= |mantissa| < 1."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
@@ -556,11 +556,11 @@ class Tensor(TensorBase):
     def gcd(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The greatest common divisor of each pair of integers. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def gcd_(self, other: Tensor, *, out: Tensor | None = None) -> Self:
-        """`gcd` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`gcd` in place: overwrite this tensor with the result, and return it. Arguments: those of `gcd`."""
     def ge(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements of `input` are greater than or equal to those of `other`: a tensor of bools."""
     def ge_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`ge` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`ge` in place: overwrite this tensor with the result, and return it. Arguments: those of `ge`."""
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Self:
         """Fill this tensor with the numbers (from 1) of trials until the first success, of probability `p`, and return it. `generator`: the source of random numbers, by default that of the device."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -578,21 +578,21 @@ class Tensor(TensorBase):
     def greater(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements of `input` are greater than those of `other`: a tensor of bools."""
     def greater_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`gt` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`gt` in place: overwrite this tensor with the result, and return it. Arguments: those of `gt`."""
     def greater_equal(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements of `input` are greater than or equal to those of `other`: a tensor of bools."""
     def greater_equal_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`ge` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`ge` in place: overwrite this tensor with the result, and return it. Arguments: those of `ge`."""
     def gt(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements of `input` are greater than those of `other`: a tensor of bools."""
     def gt_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`gt` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`gt` in place: overwrite this tensor with the result, and return it. Arguments: those of `gt`."""
     def half(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.float16."""
     def heaviside(self, values: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The step function: 0 where `input` is negative, 1 where it is positive, and the element of `values` where it is 0. `out`: a tensor to which the result is written."""
     def heaviside_(self, values: Tensor, *, out: Tensor | None = None) -> Self:
-        """`heaviside` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`heaviside` in place: overwrite this tensor with the result, and return it. Arguments: those of `heaviside`."""
     def histc(self, bins: _int = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None) -> Tensor:
         """The number of elements in each of `bins` equal bins between `min` and `max`; elements outside are not counted."""
     def histogram(self, bins: Any, *, range: tuple[_float, _float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _histogram:
@@ -600,21 +600,21 @@ class Tensor(TensorBase):
     def hsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
         """`tensor_split` along dimension 1 (vectors: dimension 0): a tuple of views."""
     def hypot(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-        """sqrt(input ** 2 + other ** 2), element by element, without overflow. Both are tensors, which are broadcast."""
+        """sqrt(input ** 2 + other ** 2), element by element, without overflow. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def hypot_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`hypot` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`hypot` in place: overwrite this tensor with the result, and return it. Arguments: those of `hypot`."""
     def i0(self, *, out: Tensor | None = None) -> Tensor:
         """The modified Bessel function of the first kind of order 0, of each element."""
     def i0_(self, *, out: Tensor | None = None) -> Self:
-        """`i0` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`i0` in place: overwrite this tensor with the result, and return it. Arguments: those of `i0`."""
     def igamma(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The regularised lower incomplete gamma function P(input, other), element by element. Either argument may be a number. `out`: a tensor to which the result is written."""
     def igamma_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`igamma` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`igamma` in place: overwrite this tensor with the result, and return it. Arguments: those of `igamma`."""
     def igammac(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The regularised upper incomplete gamma function Q(input, other) = 1 - P(input, other), element by element. Either argument may be a number. `out`: a tensor to which the result is written."""
     def igammac_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`igammac` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`igammac` in place: overwrite this tensor with the result, and return it. Arguments: those of `igammac`."""
     @property
     def imag(self) -> Tensor: ...
     @imag.setter
@@ -622,15 +622,15 @@ class Tensor(TensorBase):
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """A copy of `input` with the slices of `source`, times `alpha`, added to the slices of dimension `dim` at the indices `index`."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: complex = 1, out: Tensor | None = None) -> Self:
-        """`index_add` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`index_add` in place: overwrite this tensor with the result, and return it. Arguments: those of `index_add`."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
         """A copy of `input` in which the slices of dimension `dim` at the indices `index` are replaced by those of `source`. `out`: a tensor to which the result is written."""
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Self:
-        """`index_copy` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`index_copy` in place: overwrite this tensor with the result, and return it. Arguments: those of `index_copy`."""
     def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
         """A copy of `input` in which the slices of dimension `dim` at the indices `index` are filled with the number `value`."""
     def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Self:
-        """`index_fill` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`index_fill` in place: overwrite this tensor with the result, and return it. Arguments: those of `index_fill`."""
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
         """A copy of `input` after `copy[indices] = values`, or with `accumulate` `copy[indices] += values`, where repeated indices add up."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = False) -> Self:
@@ -638,7 +638,7 @@ class Tensor(TensorBase):
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
         """Combine the slices of `source` into the slices of a copy of `input` at the indices `index` of dimension `dim`."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Self:
-        """`index_reduce` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`index_reduce` in place: overwrite this tensor with the result, and return it. Arguments: those of `index_reduce`."""
     def index_select(self, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The slices of dimension `dim` at the indices `index`, a vector of int64 or int32: a copy. `out`: a tensor to which the result is written."""
     def indices(self) -> Tensor:
@@ -734,59 +734,59 @@ class Tensor(TensorBase):
     def lcm(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The least common multiple of each pair of integers. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def lcm_(self, other: Tensor, *, out: Tensor | None = None) -> Self:
-        """`lcm` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`lcm` in place: overwrite this tensor with the result, and return it. Arguments: those of `lcm`."""
     def ldexp(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """`input * 2 ** other`, element by element. `out`: a tensor to which the result is written."""
     def ldexp_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`ldexp` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`ldexp` in place: overwrite this tensor with the result, and return it. Arguments: those of `ldexp`."""
     def le(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements of `input` are less than or equal to those of `other`: a tensor of bools."""
     def le_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`le` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`le` in place: overwrite this tensor with the result, and return it. Arguments: those of `le`."""
     def lerp(self, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
         """Linear interpolation: `input + weight * (end - input)`; `weight` is a number or a tensor. `out`: a tensor to which the result is written."""
     def lerp_(self, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Self:
-        """`lerp` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`lerp` in place: overwrite this tensor with the result, and return it. Arguments: those of `lerp`."""
     def less(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements of `input` are less than those of `other`: a tensor of bools."""
     def less_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`lt` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`lt` in place: overwrite this tensor with the result, and return it. Arguments: those of `lt`."""
     def less_equal(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements of `input` are less than or equal to those of `other`: a tensor of bools."""
     def less_equal_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`le` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`le` in place: overwrite this tensor with the result, and return it. Arguments: those of `le`."""
     def lgamma(self, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of the absolute value of the gamma function at each element."""
     def lgamma_(self, *, out: Tensor | None = None) -> Self:
-        """`lgamma` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`lgamma` in place: overwrite this tensor with the result, and return it. Arguments: those of `lgamma`."""
     def log(self, *, out: Tensor | None = None) -> Tensor:
         """The natural logarithm of each element."""
     def log10(self, *, out: Tensor | None = None) -> Tensor:
         """The logarithm to base 10 of each element."""
     def log10_(self, *, out: Tensor | None = None) -> Self:
-        """`log10` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`log10` in place: overwrite this tensor with the result, and return it. Arguments: those of `log10`."""
     def log1p(self, *, out: Tensor | None = None) -> Tensor:
         """log(1 + x) for each element x, exact for small x."""
     def log1p_(self, *, out: Tensor | None = None) -> Self:
-        """`log1p` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`log1p` in place: overwrite this tensor with the result, and return it. Arguments: those of `log1p`."""
     def log2(self, *, out: Tensor | None = None) -> Tensor:
         """The logarithm to base 2 of each element."""
     def log2_(self, *, out: Tensor | None = None) -> Self:
-        """`log2` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`log2` in place: overwrite this tensor with the result, and return it. Arguments: those of `log2`."""
     def log_(self, *, out: Tensor | None = None) -> Self:
-        """`log` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`log` in place: overwrite this tensor with the result, and return it. Arguments: those of `log`."""
     def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Generator | None = None) -> Self:
         """Fill this tensor with numbers whose logarithms have the normal distribution with `mean` and `std`, and return it. `generator`: the source of random numbers, by default that of the device."""
     def log_softmax(self, dim: _int | None = None, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of `softmax` along `dim`, computed without overflow. `dtype`: convert the input to this type first (default: keep its type). `out`: a tensor to which the result is written."""
     def logaddexp(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-        """log(exp(input) + exp(other)), element by element, without overflow. Both are tensors, which are broadcast."""
+        """log(exp(input) + exp(other)), element by element, without overflow. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def logaddexp2(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-        """log2(2 ** input + 2 ** other), element by element, without overflow. Both are tensors, which are broadcast."""
+        """log2(2 ** input + 2 ** other), element by element, without overflow. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def logaddexp2_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`logaddexp2` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`logaddexp2` in place: overwrite this tensor with the result, and return it. Arguments: those of `logaddexp2`."""
     def logaddexp_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`logaddexp` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`logaddexp` in place: overwrite this tensor with the result, and return it. Arguments: those of `logaddexp`."""
     def logcumsumexp(self, dim: _int, *, out: Tensor | None = None) -> Tensor:
         """Running log(sum(exp(x))) along `dim`, computed without overflow. `out`: a tensor to which the result is written."""
     def logdet(self) -> Tensor:
@@ -794,23 +794,23 @@ class Tensor(TensorBase):
     def logical_and(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether both elements are nonzero: a tensor of bools."""
     def logical_and_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`logical_and` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`logical_and` in place: overwrite this tensor with the result, and return it. Arguments: those of `logical_and`."""
     def logical_not(self, *, out: Tensor | None = None) -> Tensor:
         """Whether elements are zero: a tensor of bools."""
     def logical_not_(self, *, out: Tensor | None = None) -> Self:
-        """`logical_not` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`logical_not` in place: overwrite this tensor with the result, and return it. Arguments: those of `logical_not`."""
     def logical_or(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether at least one of the two elements is nonzero: a tensor of bools."""
     def logical_or_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`logical_or` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`logical_or` in place: overwrite this tensor with the result, and return it. Arguments: those of `logical_or`."""
     def logical_xor(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether exactly one of the two elements is nonzero: a tensor of bools."""
     def logical_xor_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`logical_xor` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`logical_xor` in place: overwrite this tensor with the result, and return it. Arguments: those of `logical_xor`."""
     def logit(self, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
         """log(x / (1 - x)), the inverse of sigmoid, element by element. With `eps`, x is first limited to the range from eps to 1 - eps. `out`: a tensor to which the result is written."""
     def logit_(self, eps: _float | None = None, *, out: Tensor | None = None) -> Self:
-        """`logit` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`logit` in place: overwrite this tensor with the result, and return it. Arguments: those of `logit`."""
     def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
         """log(sum(exp(x))) over the dimension (or dimensions) `dim`, without overflow. `keepdim`: keep them with length 1. `out`: a tensor to which the result is written."""
     def long(self, memory_format: memory_format | None = None) -> Tensor:
@@ -818,7 +818,7 @@ class Tensor(TensorBase):
     def lt(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements of `input` are less than those of `other`: a tensor of bools."""
     def lt_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`lt` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`lt` in place: overwrite this tensor with the result, and return it. Arguments: those of `lt`."""
     def lu(self, pivot: _bool = True, get_infos: _bool = False, out: Any = None) -> Any:
         """Deprecated form of `linalg.lu_factor`: returns (LU, pivots), with `get_infos` (LU, pivots, infos)."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor: ...
@@ -833,11 +833,11 @@ class Tensor(TensorBase):
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
         """A copy of `input` with `value` (a number, or a tensor with one element) where the bool tensor `mask` is True."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Self:
-        """`masked_fill` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`masked_fill` in place: overwrite this tensor with the result, and return it. Arguments: those of `masked_fill`."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """A copy of `input` in which the elements where the bool tensor `mask` is True are replaced by those of `source`, in order."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
-        """`masked_scatter` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`masked_scatter` in place: overwrite this tensor with the result, and return it. Arguments: those of `masked_scatter`."""
     def masked_select(self, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The elements where the bool tensor `mask` is True, as a vector. Mask and input are broadcast. `out`: a tensor to which the result is written."""
     def matmul(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -853,7 +853,7 @@ class Tensor(TensorBase):
     @overload
     def max(self, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _max: ...
     def maximum(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """The larger of two elements, element by element; nan if one of them is nan. Both are tensors, which are broadcast."""
+        """The larger of two elements, element by element; nan if one of them is nan. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def mean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: Any = None, keepdims: _bool | None = None) -> Tensor:
         """The mean of all elements, or over dimensions. Integers raise a RuntimeError, unless `dtype` is given."""
     @overload
@@ -867,7 +867,7 @@ class Tensor(TensorBase):
     @overload
     def min(self, dim: _int, keepdim: _bool=False, *, out: Any=None) -> _min: ...
     def minimum(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """The smaller of two elements, element by element; nan if one of them is nan. Both are tensors, which are broadcast."""
+        """The smaller of two elements, element by element; nan if one of them is nan. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of two matrices, (n, m) and (m, p). `out`: a tensor to which the result is written."""
     def mode(self, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> _mode:
@@ -881,25 +881,25 @@ class Tensor(TensorBase):
     def mul(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """`input * other`, element by element. `other` is a tensor, broadcast with `input`, or a number. `out`: a tensor to which the result is written."""
     def mul_(self, other: _Operand, **kw: Any) -> Self:
-        """`mul` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`mul` in place: overwrite this tensor with the result, and return it. Arguments: those of `mul`."""
     def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
         """Draw `num_samples` random indices for each row of `input`; the probability of an index is proportional to the row's element."""
     def multiply(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """`input * other`, element by element. `other` is a tensor, broadcast with `input`, or a number. `out`: a tensor to which the result is written."""
     def multiply_(self, other: _Operand, **kw: Any) -> Self:
-        """`mul` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`mul` in place: overwrite this tensor with the result, and return it. Arguments: those of `mul`."""
     def mv(self, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of a matrix (n, m) and a vector (m,): (n,). `out`: a tensor to which the result is written."""
     def mvlgamma(self, p: _int, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of the multivariate gamma function of dimension `p` at each element, which must be above (p - 1) / 2. `out`: a tensor to which the result is written."""
     def mvlgamma_(self, p: _int, *, out: Tensor | None = None) -> Self:
-        """`mvlgamma` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`mvlgamma` in place: overwrite this tensor with the result, and return it. Arguments: those of `mvlgamma`."""
     @property
     def name(self) -> str | None: ...
     def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
         """Replace nan by `nan` (default 0), inf by `posinf` and -inf by `neginf` (default: the largest and smallest number of the type). `out`: a tensor to which the result is written."""
     def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Self:
-        """`nan_to_num` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`nan_to_num` in place: overwrite this tensor with the result, and return it. Arguments: those of `nan_to_num`."""
     def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
         """The mean of the elements that are not nan. `dim`: a dimension, or a tuple of several; by default all. `keepdim`: keep them with length 1. `dtype`: convert the input to this type first (default: keep its type). `out`: a tensor to which the result is written."""
     @overload
@@ -923,15 +923,15 @@ class Tensor(TensorBase):
     def ne(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements differ: a tensor of bools."""
     def ne_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`ne` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`ne` in place: overwrite this tensor with the result, and return it. Arguments: those of `ne`."""
     def neg(self, *, out: Tensor | None = None) -> Tensor:
         """The negative of each element."""
     def neg_(self, *, out: Tensor | None = None) -> Self:
-        """`neg` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`neg` in place: overwrite this tensor with the result, and return it. Arguments: those of `neg`."""
     def negative(self, *, out: Tensor | None = None) -> Tensor:
         """The negative of each element."""
     def negative_(self, *, out: Tensor | None = None) -> Self:
-        """`neg` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`neg` in place: overwrite this tensor with the result, and return it. Arguments: those of `neg`."""
     def nelement(self) -> _int:
         """The number of elements of a tensor."""
     def new(self, *args: Any) -> Tensor:
@@ -949,9 +949,9 @@ class Tensor(TensorBase):
     def new_zeros(self, *size: SupportsIndex | Sequence[SupportsIndex], dtype: _dtype | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, layout: _layout | None = None, pin_memory: _bool = False) -> Tensor:
         """A tensor of zeros of the shape `size`. `dtype` and `device` are by default those of this tensor; `requires_grad` (default: False) is that of the new one."""
     def nextafter(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-        """The next number from `input` towards `other`. Both are tensors, which are broadcast."""
+        """The next number from `input` towards `other`. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def nextafter_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`nextafter` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`nextafter` in place: overwrite this tensor with the result, and return it. Arguments: those of `nextafter`."""
     @overload
     def nonzero(self, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor:
         """The indices of nonzero elements: (count, dimensions), one row for each; int64."""
@@ -970,7 +970,7 @@ class Tensor(TensorBase):
     def not_equal(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """Whether elements differ: a tensor of bools."""
     def not_equal_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`ne` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`ne` in place: overwrite this tensor with the result, and return it. Arguments: those of `ne`."""
     def numel(self) -> _int:
         """The number of elements of a tensor."""
     def numpy(self, *, force: _bool = False) -> ndarray[Any, Any]:
@@ -987,19 +987,19 @@ class Tensor(TensorBase):
         """The Moore-Penrose pseudo-inverse; `linalg.pinv` with `rcond` as relative tolerance."""
     def polygamma(self, n: _int) -> Tensor: ...
     def polygamma_(self, n: _int) -> Self:
-        """`_polygamma_method` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`_polygamma_method` in place: overwrite this tensor with the result, and return it. Arguments: those of `_polygamma_method`."""
     def positive(self) -> Tensor:
         """The tensor itself, as Python's `+x`; booleans raise a RuntimeError."""
     def pow(self, exponent: Any, *, out: Tensor | None = None) -> Tensor:
         """`input` to the power of `exponent`, element by element; one of them may be a number."""
     def pow_(self, exponent: Any, *, out: Tensor | None = None) -> Self:
-        """`pow` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`pow` in place: overwrite this tensor with the result, and return it. Arguments: those of `pow`."""
     def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
         """The product of all elements, or along `dim`. `keepdim`: keep `dim` with length 1."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """A copy of `input` in which the elements at the indices `index` of the flattened tensor are replaced by those of `source`."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Self:
-        """`put` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`put` in place: overwrite this tensor with the result, and return it. Arguments: those of `put`."""
     def qr(self, some: _bool = True, *, out: Any = None) -> _qr:
         """Deprecated form of `linalg.qr`: returns (Q, R). `some=True` (default) is `mode="reduced"`, False is "complete"."""
     def quantile(self, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
@@ -1007,7 +1007,7 @@ class Tensor(TensorBase):
     def rad2deg(self, *, out: Tensor | None = None) -> Tensor:
         """Angles in radians as degrees."""
     def rad2deg_(self, *, out: Tensor | None = None) -> Self:
-        """`rad2deg` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`rad2deg` in place: overwrite this tensor with the result, and return it. Arguments: those of `rad2deg`."""
     def random_(self, from_: Any = None, to: Any = None, *, generator: Generator | None = None, **names: Any) -> Self:
         """Fill this tensor with random integers and return it: `random_(from, to)` from [from, to), `random_(to)` from [0, to)."""
     def ravel(self) -> Tensor:
@@ -1019,7 +1019,7 @@ class Tensor(TensorBase):
     def reciprocal(self, *, out: Tensor | None = None) -> Tensor:
         """One over each element."""
     def reciprocal_(self, *, out: Tensor | None = None) -> Self:
-        """`reciprocal` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`reciprocal` in place: overwrite this tensor with the result, and return it. Arguments: those of `reciprocal`."""
     def record_stream(self, stream: Any) -> None:
         """Tell the memory pool that `stream` uses this tensor, which was created on another stream."""
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -1029,15 +1029,15 @@ class Tensor(TensorBase):
     def relu(self, *, out: Tensor | None = None) -> Tensor:
         """Replace negative elements by 0."""
     def relu_(self, *, out: Tensor | None = None) -> Self:
-        """`relu` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`relu` in place: overwrite this tensor with the result, and return it. Arguments: those of `relu`."""
     def remainder(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """The remainder of `input / other`, with the sign of `other`: Python's `%`. Either may be a number. `out`: a tensor to which the result is written."""
     def remainder_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`remainder` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`remainder` in place: overwrite this tensor with the result, and return it. Arguments: those of `remainder`."""
     def renorm(self, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Tensor:
         """Scale down each slice of dimension `dim` whose `p`-norm is larger than `maxnorm`, so that its norm becomes `maxnorm`. `out`: a tensor to which the result is written."""
     def renorm_(self, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None) -> Self:
-        """`renorm` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`renorm` in place: overwrite this tensor with the result, and return it. Arguments: those of `renorm`."""
     def repeat(self, *repeats: Any) -> Tensor:
         """Copies of this tensor side by side: `repeats` has the number of copies along each dimension."""
     def repeat_interleave(self, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
@@ -1069,25 +1069,25 @@ class Tensor(TensorBase):
     def round(self, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
         """Each element rounded to `decimals` digits after the point (negative: before it); halves go to the even neighbour. `out`: a tensor to which the result is written."""
     def round_(self, *, decimals: _int = 0, out: Tensor | None = None) -> Self:
-        """`round` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`round` in place: overwrite this tensor with the result, and return it. Arguments: those of `round`."""
     def rsqrt(self, *, out: Tensor | None = None) -> Tensor:
         """One over the square root of each element."""
     def rsqrt_(self, *, out: Tensor | None = None) -> Self:
-        """`rsqrt` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`rsqrt` in place: overwrite this tensor with the result, and return it. Arguments: those of `rsqrt`."""
     def rsub(self, other: _Operand, *, alpha: complex = 1) -> Tensor:
         """`other - alpha * input`, element by element; `other` is a tensor or a number."""
     def scatter(self, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
         """A copy of `input` with `src` written at the positions that `index` gives: `result[index[i][j]][j] = src[i][j]` for `dim=0`."""
     def scatter_(self, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Self:
-        """`scatter` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`scatter` in place: overwrite this tensor with the result, and return it. Arguments: those of `scatter`."""
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
         """A copy of `input` with `src` added at the positions that `index` gives: `result[index[i][j]][j] += src[i][j]` for `dim=0`."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Self:
-        """`scatter_add` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`scatter_add` in place: overwrite this tensor with the result, and return it. Arguments: those of `scatter_add`."""
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
         """Combine `src` into the elements of a copy of `input` that `index` gives (as in `scatter`), by `reduce`."""
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Self:
-        """`scatter_reduce` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`scatter_reduce` in place: overwrite this tensor with the result, and return it. Arguments: those of `scatter_reduce`."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """The slice at position `index` of dimension `dim`, without that dimension; a view. Negative indices count from the end."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
@@ -1097,7 +1097,7 @@ class Tensor(TensorBase):
     def sgn(self, *, out: Tensor | None = None) -> Tensor:
         """The sign of each element; of complex ones, z / |z|."""
     def sgn_(self, *, out: Tensor | None = None) -> Self:
-        """`sgn` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`sgn` in place: overwrite this tensor with the result, and return it. Arguments: those of `sgn`."""
     @property
     def shape(self) -> Size: ...
     def share_memory_(self) -> Self:
@@ -1107,25 +1107,25 @@ class Tensor(TensorBase):
     def sigmoid(self, *, out: Tensor | None = None) -> Tensor:
         """The logistic function 1 / (1 + exp(-x)) of each element x."""
     def sigmoid_(self, *, out: Tensor | None = None) -> Self:
-        """`sigmoid` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`sigmoid` in place: overwrite this tensor with the result, and return it. Arguments: those of `sigmoid`."""
     def sign(self, *, out: Tensor | None = None) -> Tensor:
         """The sign of each element: -1, 0 or 1."""
     def sign_(self, *, out: Tensor | None = None) -> Self:
-        """`sign` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`sign` in place: overwrite this tensor with the result, and return it. Arguments: those of `sign`."""
     def signbit(self, *, out: Tensor | None = None) -> Tensor:
         """Whether elements have a minus sign (also -0.0): a tensor of bools."""
     def sin(self, *, out: Tensor | None = None) -> Tensor:
         """The sine of each element, an angle in radians."""
     def sin_(self, *, out: Tensor | None = None) -> Self:
-        """`sin` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`sin` in place: overwrite this tensor with the result, and return it. Arguments: those of `sin`."""
     def sinc(self, *, out: Tensor | None = None) -> Tensor:
         """sin(pi * x) / (pi * x) for each element x, and 1 for 0."""
     def sinc_(self, *, out: Tensor | None = None) -> Self:
-        """`sinc` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`sinc` in place: overwrite this tensor with the result, and return it. Arguments: those of `sinc`."""
     def sinh(self, *, out: Tensor | None = None) -> Tensor:
         """The hyperbolic sine of each element."""
     def sinh_(self, *, out: Tensor | None = None) -> Self:
-        """`sinh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`sinh` in place: overwrite this tensor with the result, and return it. Arguments: those of `sinh`."""
     @overload
     def size(self, dim: None=None) -> Size: ...
     @overload
@@ -1153,11 +1153,11 @@ class Tensor(TensorBase):
     def sqrt(self, *, out: Tensor | None = None) -> Tensor:
         """The square root of each element."""
     def sqrt_(self, *, out: Tensor | None = None) -> Self:
-        """`sqrt` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`sqrt` in place: overwrite this tensor with the result, and return it. Arguments: those of `sqrt`."""
     def square(self, *, out: Tensor | None = None) -> Tensor:
         """The square of each element."""
     def square_(self, *, out: Tensor | None = None) -> Self:
-        """`square` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`square` in place: overwrite this tensor with the result, and return it. Arguments: those of `square`."""
     def squeeze(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """Remove dimensions of length 1: all of them, or those of `dim` (an int or a tuple); a view. Longer dimensions stay."""
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Self:
@@ -1173,11 +1173,11 @@ class Tensor(TensorBase):
     def sub(self, other: _Operand, *, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """`input - alpha * other`, element by element. `other` is a tensor, broadcast with `input`, or a number. `out`: a tensor to which the result is written."""
     def sub_(self, other: _Operand, **kw: Any) -> Self:
-        """`sub` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`sub` in place: overwrite this tensor with the result, and return it. Arguments: those of `sub`."""
     def subtract(self, other: _Operand, *, alpha: complex = 1, out: Tensor | None = None) -> Tensor:
         """`input - alpha * other`, element by element. `other` is a tensor, broadcast with `input`, or a number. `out`: a tensor to which the result is written."""
     def subtract_(self, other: _Operand, **kw: Any) -> Self:
-        """`sub` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`sub` in place: overwrite this tensor with the result, and return it. Arguments: those of `sub`."""
     def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None, axis: Any = None, keepdims: _bool | None = None) -> Tensor:
         """The sum of all elements, or over dimensions. Integers and booleans are summed as int64."""
     def sum_to_size(self, *size: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
@@ -1203,11 +1203,11 @@ class Tensor(TensorBase):
     def tan(self, *, out: Tensor | None = None) -> Tensor:
         """The tangent of each element, an angle in radians."""
     def tan_(self, *, out: Tensor | None = None) -> Self:
-        """`tan` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`tan` in place: overwrite this tensor with the result, and return it. Arguments: those of `tan`."""
     def tanh(self, *, out: Tensor | None = None) -> Tensor:
         """The hyperbolic tangent of each element."""
     def tanh_(self, *, out: Tensor | None = None) -> Self:
-        """`tanh` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`tanh` in place: overwrite this tensor with the result, and return it. Arguments: those of `tanh`."""
     def tensor_split(self, indices_or_sections: Any = None, dim: _int = 0, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
         """Cut a tensor along `dim` into a tuple of views."""
     def tile(self, *dims: Any) -> Tensor:
@@ -1231,19 +1231,19 @@ class Tensor(TensorBase):
     def tril(self, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
         """The lower triangle of matrices (the last two dimensions), with zeros elsewhere; a copy."""
     def tril_(self, diagonal: _int = 0, *, out: Tensor | None = None) -> Self:
-        """`tril` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`tril` in place: overwrite this tensor with the result, and return it. Arguments: those of `tril`."""
     def triu(self, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
         """The upper triangle of matrices (the last two dimensions), with zeros elsewhere; a copy."""
     def triu_(self, diagonal: _int = 0, *, out: Tensor | None = None) -> Self:
-        """`triu` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`triu` in place: overwrite this tensor with the result, and return it. Arguments: those of `triu`."""
     def true_divide(self, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
         """`input / other`, element by element; integers give the default float type. `other` is a tensor or a number."""
     def true_divide_(self, other: _Operand, **kw: Any) -> Self:
-        """`div` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`div` in place: overwrite this tensor with the result, and return it. Arguments: those of `div`."""
     def trunc(self, *, out: Tensor | None = None) -> Tensor:
         """Each element without its fraction."""
     def trunc_(self, *, out: Tensor | None = None) -> Self:
-        """`trunc` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`trunc` in place: overwrite this tensor with the result, and return it. Arguments: those of `trunc`."""
     @overload
     def type(self, dtype: None=None, non_blocking: _bool=False) -> str: ...
     @overload
@@ -1295,7 +1295,7 @@ class Tensor(TensorBase):
     def xlogy(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """`input * log(other)`, and 0 where `input` is 0. Either may be a number. `out`: a tensor to which the result is written."""
     def xlogy_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
-        """`xlogy` in place: overwrite this tensor with the result, and return it. The arguments are the same."""
+        """`xlogy` in place: overwrite this tensor with the result, and return it. Arguments: those of `xlogy`."""
     def zero_(self) -> Self:
         """Write zeros into every element, in place; returns the tensor."""
 

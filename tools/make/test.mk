@@ -49,7 +49,8 @@ test-mpi: compile  ## tests on 4 ranks of Open MPI
 docs-check: env-ompi  ## links and examples of the documentation, and the site without a warning
 	$(PLAIN) $(OMPI)/bin/python tools/docs.py build/docs
 
-test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH
+test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH, and a stopped rank
+	$(COMPILED) $(MPICH)/bin/python $(PYTEST) tests/distributed/rpc/lost/test_deaths_of_ranks.py -k any_mpi
 	$(COMPILED) tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
 
 test-mpis: env-openmpi4 env-intelmpi compile  ## calls and backward passes on 2 ranks of Open MPI 4.1 and of Intel MPI
@@ -62,9 +63,9 @@ QUICK := tests/distributed/rpc/agent tests/distributed/autograd/backward
 test-matrix:  ## the tests of calls, passes and groups with seven MPIs, four Pythons, other threads and networks; renews docs/verified.md
 	@$(PYTHON) tools/matrix.py
 
-recipes:  ## read the recipes for conda and Apptainer with the parsers of rattler-build and Singularity
+recipes:  ## read the recipes for conda, Apptainer and Spack with the parsers and settings of these tools
 	@test -d .venv/recipes || $(PYTHON) -m venv .venv/recipes
-	@.venv/recipes/bin/python -m pip install -qq --disable-pip-version-check py-rattler-build spython
+	@.venv/recipes/bin/python -m pip install -qq --disable-pip-version-check py-rattler-build ruff spython
 	@.venv/recipes/bin/python tools/recipes.py
 
 wheel:  ## wheels for every Python of this machine and a source archive in dist/, each tried where there is no compiler
@@ -87,7 +88,7 @@ test-attack: env-mpich compile  ## for minutes, in both forms and with both MPIs
 
 # Not part of `make test`, which has one such job.
 .PHONY: test-survive
-test-survive: compile  ## 200 ranks are killed or stopped at random moments on 4 and 8 ranks of Open MPI; all others must go on
+test-survive: compile  ## on 4 and 8 ranks of Open MPI, 200 are killed and others stopped, at random moments; all others must go on
 	$(COMPILED) $(OMPI)/bin/python -m tests.attack.deaths --kills 200
 
 # Not part of `make test`: more ranks than the machine has cores for. 20 minutes and 12 GB of memory on 2 cores.

@@ -509,7 +509,9 @@ class RRef(Generic[T]):
     """A reference to `value`, which this worker owns. `rpc.remote` returns references to values on other workers.
 
     RRefs can be passed to other workers as arguments and results of calls. The value lives on its owner as long as any
-    worker has an RRef to it. `type_hint` is only for scripted modules: the interface that the module implements.
+    worker has an RRef to it. `type_hint` is only for modules compiled by `mpigrad.jit.script`: the interface
+    (`mpigrad.jit.interface`) that the module implements. Creating an RRef sends nothing; RuntimeError if RPC is not
+    initialised.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -549,13 +551,16 @@ class RRef(Generic[T]):
     def confirmed_by_owner(self) -> bool:
         """Return whether the owner has confirmed that it knows this RRef; always True on the owner.
 
-        False while the call of `remote` that creates the value is not answered.
+        On another worker it is False until the owner has answered the call of `remote` that creates the value.
         """
         return isinstance(self._record, Owner) or self._record.confirmed
 
     # -- the value ---------------------------------------------------------------------------------------------------
     def local_value(self) -> T:
-        """Return the value itself; waits until it has been created. RuntimeError on a worker that does not own it."""
+        """Return the value itself, on its owner; RuntimeError on another worker (use `to_here`).
+
+        If the value is still being created, this waits without a limit. An exception of the function that creates it is raised.
+        """
         if not isinstance(self._record, Owner):
             raise RuntimeError(
                 f"For {_described(self._record)}, can't call localValue() on user {self._table.agent.info}. "
@@ -564,10 +569,10 @@ class RRef(Generic[T]):
         return self._record.value.wait()
 
     def to_here(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
-        """Return a copy of the value, on its owner the value itself; waits until it has been created.
+        """Return a copy of the value; on its owner, the value itself. Waits until it has been created.
 
-        `timeout` is in seconds, 0 for none, by default that of calls; after it a RuntimeError is raised. An exception of
-        the function that creates the value is raised here.
+        `timeout` is in seconds, 0 for no limit; by default `rpc_timeout` of the options of `init_rpc`. After it a RuntimeError is
+        raised; on the owner there is no limit. An exception of the function that creates the value is raised here.
         """
         if isinstance(self._record, Owner):
             return self._record.value.wait()
@@ -642,8 +647,8 @@ class RRef(Generic[T]):
     def rpc_sync(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
         """Return a proxy: `rref.rpc_sync().method(*args)` runs the method on the owner and returns its result.
 
-        `timeout` is that of the call, in seconds, 0 for none; by default that of calls. The annotation is the value's
-        type, because the proxy has the same methods.
+        `timeout` is that of the call, in seconds, 0 for no limit; by default `rpc_timeout` of the options of `init_rpc`.
+        The result is annotated with the type of the value, so that type checkers know the methods.
 
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -657,14 +662,14 @@ class RRef(Generic[T]):
     def rpc_async(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
         """Return a proxy: `rref.rpc_async().method(*args)` starts the method on the owner and returns a `Future` of its result.
 
-        `timeout` is that of the call, in seconds, 0 for none; by default that of calls.
+        `timeout` is that of the call, in seconds, 0 for no limit; by default `rpc_timeout` of the options of `init_rpc`.
         """
         return _proxy(self, "rpc_async", timeout)
 
     def remote(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
         """Return a proxy: `rref.remote().method(*args)` starts the method on the owner and returns an `RRef` to its result.
 
-        `timeout` is that of the call, in seconds, 0 for none; by default that of calls.
+        `timeout` is that of the call, in seconds, 0 for no limit; by default `rpc_timeout` of the options of `init_rpc`.
         """
         return _proxy(self, "remote", timeout)
 
@@ -673,7 +678,8 @@ class RRef(Generic[T]):
 
         Args:
             dist_autograd_ctx_id: the id of a distributed autograd context, into which the gradients go, on all workers.
-                With -1 the owner runs a local backward, which only the owner may ask for.
+                With -1 the backward is a local one, into the leaves' `.grad`; it must be called on the owner (RuntimeError
+                elsewhere).
             retain_graph: whether to keep the graph for another backward.
         """
         backward_on_owner(self, dist_autograd_ctx_id, retain_graph)
@@ -788,8 +794,8 @@ def remote(
 ) -> RRef:
     """Start `func(*args, **kwargs)` on the worker `to` and return an `RRef` to its result at once; the result stays there.
 
-    The arguments are those of `rpc_sync`; `timeout` is for the creation of the value. An exception of the function is
-    raised when the RRef is used, for example by `to_here`.
+    The arguments are those of `rpc_sync`. If the function raises an exception, or has not returned after `timeout` seconds,
+    using the RRef raises that error, for example in `to_here`.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)

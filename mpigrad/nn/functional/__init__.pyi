@@ -1,4 +1,4 @@
-"""Functions of neural networks: layers without state, activations, losses. The `__all__` of each file lists its public functions. Made by tools/stubs.py; do not edit."""
+"""Functions of neural networks: layers without state, activations, losses. Their names and arguments are those of `torch.nn.functional`. Made by tools/stubs.py; do not edit."""
 
 from collections.abc import Callable, Sequence
 from mpigrad._tensor import Tensor
@@ -288,7 +288,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin), for vectors along the last dimension."""
 def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False, reduction: str = 'mean') -> Tensor:
-    """`triplet_margin_loss` with a distance of the user: `distance_function(x, y)` returns one number for each row."""
+    """`triplet_margin_loss` with another distance: `distance_function(x, y)` returns one number for each row."""
 def unfold(input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> Tensor:
     """The windows of a batch of images, each as a column: from (batch, channels, height, width) to (batch, channels * window size, windows)."""
 def upsample(input: Tensor, size: SupportsIndex | Sequence[SupportsIndex] | None = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None) -> Tensor:

@@ -26,7 +26,9 @@ logger = logging.getLogger(__name__)
 
 
 class Phase(NamedTuple):
-    """What one phase of a simulation cost: numbers of workers and messages, bytes, virtual time, memory.
+    """What one phase of a `Simulation` cost; a phase is a call of `on`, `on_each` or `shutdown`, or a block of `phase`.
+
+    `workers`, `messages`, `bytes`: how many workers there are, how many messages they sent, and their size.
 
     `sequential`: messages on the critical path. `busiest`: messages of the busiest worker. `seconds`: virtual time.
     `memory`: bytes per worker that were allocated and not freed, if measured. `wall`: seconds of real time.
@@ -101,7 +103,7 @@ class Simulation:
 
     # -- programs ----------------------------------------------------------------------------------------------------
     def on(self, rank: int, program: Callable[[], Any], name: str = "") -> Any:
-        """Run a program on one worker, and all that it causes on others; returns its result or raises its error.
+        """Run a program on the worker `rank`, and all that it causes on others; returns its result or raises its error.
 
         `name` is that of the phase, by default the name of the function.
         """
@@ -133,7 +135,7 @@ class Simulation:
         return [results[rank] for rank in ranks]
 
     def shutdown(self, name: str = "shutdown") -> None:
-        """Shut all workers down gracefully, together."""
+        """Shut RPC down on all workers, as a graceful `rpc.shutdown()` on each of them does; this is a phase called `name`."""
         self.on_each(lambda: self._leave(current.get_agent()), name=name)
 
     def _leave(self, agent: Agent) -> None:
@@ -154,13 +156,15 @@ class Simulation:
                 self._share_gone(agent)
 
     def lose(self, rank: int) -> None:
-        """Let a worker disappear: it handles no message any more, and others learn of it only from missing answers."""
+        """Let the worker `rank` stop without a word, as if its process had died: others notice that its answers do not come."""
         self._lost.add(rank)
 
     def tell_lost(self, rank: int, name: str = "loss of a worker") -> None:
         """Tell all other workers, at the same time, that a worker is lost, as MPI would."""
         info = self._known.workers[rank]
-        self._known = Known(*({key: each for key, each in table.items() if each is not info} for table in self._known))
+        workers, by_name = dict(self._known.workers), dict(self._known.by_name)
+        del workers[rank], by_name[info.name]
+        self._known = Known(workers, by_name)
 
         def tell() -> None:
             agent = current.get_agent()
@@ -172,7 +176,9 @@ class Simulation:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Measure what happens in the block; workers start it at the same time."""
+        """A context manager: measure what happens in the block as one phase, called `name`. All workers start it at the same
+        virtual time.
+        """
         scheduler = self.scheduler
         begin = max(scheduler.clocks, default=0.0)
         scheduler.clocks[:] = [begin] * self.size
@@ -190,7 +196,9 @@ class Simulation:
 
     # -- messages ----------------------------------------------------------------------------------------------------
     def send(self, src: int, dst: int, message: bytearray, nbytes: int) -> None:
-        """Queue the arrival of a message at its receiver."""
+        """For the simulated transport: queue the arrival of `message`, of `nbytes` bytes, from the worker `src` at the worker
+        `dst`.
+        """
         scheduler = self.scheduler
         scheduler.spend(src, self.network.overhead)
         self._counts[src] += 1

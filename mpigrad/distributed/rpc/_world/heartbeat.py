@@ -1,8 +1,9 @@
-"""Heartbeats: find lost workers that MPI does not report, because they exited by themselves, were stopped or cut off.
+"""Heartbeats: find lost workers that MPI does not report, for example because they exited by themselves, were stopped or cut off.
 
 The live workers form a ring in the order of ranks. Each one watches the previous one, so that the cost per worker does not grow
 with the world. A worker that finds the previous one lost tells all others, through a tree.
 
+- It asks MPI now and then for failed processes that no receive of the transport has reported.
 - If both are on one host, it checks now and then whether the other process exists: launchers report only deaths by a signal.
 - If the job was started with `--heartbeat SECONDS`, each worker sends PARTS heartbeats to the next one in that time. A worker
   that misses PARTS heartbeats in a row declares the previous one lost. If several neighbours fall silent, they are found one
@@ -29,6 +30,7 @@ from mpigrad._process.survival import survive
 from .._protocol import extensions
 from .._protocol.lost import BY_EXIT, BY_SILENCE
 from .._protocol.message import MessageType
+from .._transport.mpi_surviving import SurvivingTransport
 from .lost import lose, tell_all
 
 if TYPE_CHECKING:
@@ -59,6 +61,9 @@ class Heartbeat:
         """Do one step and schedule the next: send a heartbeat to the next worker, and check the previous one."""
         agent = self._agent
         agent.after(self._step, self.beat)  # first: an error below must not end the heartbeats
+        if isinstance(agent.transport, SurvivingTransport):
+            with agent.progress.queue.lock:  # transports are used under it only
+                agent.transport.look_for_losses()
         if len(agent.workers) < 2 or agent.rank not in agent.workers:
             return
         following = self._neighbour(1)
