@@ -5,22 +5,28 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.bars import OURS
+
 VARIABLE = "MPIGRAD_BENCH_LIBRARY"
 TENSORS_VARIABLE = "MPIGRAD_BENCH_TENSORS"
+BEFORE = "before"  # the contestant that is an earlier state of mpigrad: `python -m benchmarks.run --before DIRECTORY`
 ROOT = Path(__file__).resolve().parent.parent
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Process:
-    """One command to start, with its environment."""
+    """One command to start, with its environment and its working directory (by default that of the runner)."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
+    directory: str | None = None
 
 
 def free_port() -> int:
@@ -63,18 +69,40 @@ def under_mpiexec(program: str, ranks: int, library: str, threads: int) -> list[
     ]
 
 
+@contextmanager
+def package_of(checkout: Path | None) -> Iterator[str | None]:
+    """A temporary directory in which Python finds the package `mpigrad` of another checkout, but not its benchmarks."""
+    if checkout is None:
+        yield None
+        return
+    package = checkout.resolve() / "mpigrad"
+    if not (package / "__init__.py").exists():
+        raise ValueError(f"--before {checkout}: there is no mpigrad in this directory; name a checkout with compiled modules")
+    with tempfile.TemporaryDirectory(prefix="mpigrad-before-") as directory:
+        (Path(directory) / "mpigrad").symlink_to(package)
+        yield directory
+
+
 def alone(program: str, library: str, threads: int) -> list[Process]:
     """One process without a launcher, for measures that need one rank only."""
     command = (sys.executable, "-m", "benchmarks.rank", *program.split())
     return [Process(command, common_environment(library, threads))]
 
 
-def processes(contestant: str, program: str, ranks: int, threads: int, tensors: str = "") -> list[Process]:
+def processes(
+    contestant: str, program: str, ranks: int, threads: int, tensors: str = "", before: str | None = None
+) -> list[Process]:
     """The processes of a contestant's job; rank 0 (or the launcher that passes input to it) comes first. `tensors` names the
-    library of the tensors.
+    library of the tensors, `before` the directory with the package of the contestant of this name.
     """
+    environment = {TENSORS_VARIABLE: tensors}
+    directory = None
+    if contestant == BEFORE:
+        contestant, directory = OURS, before
+        environment["PYTHONPATH"] = f"{before}{os.pathsep}{ROOT}"
     started = _processes(contestant, program, ranks, threads)
-    return [Process(each.command, {**each.environment, TENSORS_VARIABLE: tensors}) for each in started]
+    # the package is searched in the working directory first
+    return [Process(each.command, {**each.environment, **environment}, directory) for each in started]
 
 
 def _processes(contestant: str, program: str, ranks: int, threads: int) -> list[Process]:
@@ -82,8 +110,8 @@ def _processes(contestant: str, program: str, ranks: int, threads: int) -> list[
         return alone(program, contestant, threads)
     if contestant == "torch":
         return plain_processes(program, ranks, "torch", threads)
-    if contestant in ("mpigrad", "raw", "mpi4jax"):
-        return under_mpiexec(program, ranks, "mpigrad", threads)
+    if contestant in (OURS, "raw", "mpi4jax"):
+        return under_mpiexec(program, ranks, OURS, threads)
     raise ValueError(
         f"unknown contestant {contestant!r}: expected 'torch', 'mpigrad', 'raw', 'mpi4jax' or, on one rank, 'autograd'"
     )

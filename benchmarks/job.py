@@ -29,16 +29,19 @@ class JobError(RuntimeError):
 class Job:
     """The processes of one contestant that run one program; rank 0 reads requests from its standard input."""
 
-    def __init__(self, contestant: str, program: str, ranks: int, threads: int = 1, tensors: str = "") -> None:
+    def __init__(
+        self, contestant: str, program: str, ranks: int, threads: int = 1, tensors: str = "", before: str | None = None
+    ) -> None:
         self.label = f"{contestant}:{program}" + f" with tensors of {tensors}" * bool(tensors)
         self._errors = tempfile.TemporaryFile(mode="w+")
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._started = time.time()
-        started = processes(contestant, program, ranks, threads, tensors)
+        started = processes(contestant, program, ranks, threads, tensors, before)
         self._processes = [
             subprocess.Popen(
                 process.command,
                 env=dict(process.environment),
+                cwd=process.directory,
                 stdin=subprocess.PIPE if first else subprocess.DEVNULL,
                 stdout=subprocess.PIPE if first else subprocess.DEVNULL,
                 stderr=self._errors,

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
+from benchmarks.bars import OURS
+from benchmarks.contestants import BEFORE
+
 
 @dataclass(frozen=True)
 class Family:
@@ -20,6 +23,10 @@ class Family:
     fresh: bool = False  # a new process for every round, if earlier measures would influence this one
     without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tensors: str = ""  # the library of the tensors for all contestants; by default each uses its own
+
+    def program(self, contestant: str) -> str:
+        """The program of a contestant; an earlier state of mpigrad runs the program of the present one."""
+        return self.programs[OURS if contestant == BEFORE else contestant]
 
     def contestants_of(self, measure: str) -> list[str]:
         """The contestants of a measure that are installed."""
@@ -47,6 +54,7 @@ FAMILIES = (
         without={"raw": ("small_in_context",)},
     ),
     Family("backward", 2, both("backward"), ("remote_add", "retained", "training_loop")),
+    Family("mutual", 2, both("mutual"), ("empty", "remote_add", "bounce_9")),
     Family("nested", 4, both("nested"), ("chain_of_8",)),
     Family("four_ranks", 4, both("four_ranks"), ("pair", "ring", "trainers")),
     Family("groups", 8, {"mpigrad": "groups"}, ("loop", "tree", "loop_backward", "tree_backward")),

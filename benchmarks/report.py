@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from benchmarks.bars import BARS, OURS, Bar
 from benchmarks.compare import Rounds, Spread, present, ratio, rounds_of, spread
+from benchmarks.contestants import BEFORE
 
 ORDER = ("torch", OURS, "raw", "autograd")
 
@@ -41,24 +42,34 @@ def line(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def contestants_of(results: Rounds) -> tuple[tuple[str, ...], str]:
+    """The contestants that a table shows, and the rival whose times are divided by ours."""
+    found = {name for entry in results.values() for name in entry}
+    if BEFORE not in found:
+        return ORDER, "torch"
+    return tuple(name for name in (*ORDER, BEFORE) if name in found), BEFORE
+
+
 def measure_table(results: Rounds, units: dict[str, str]) -> str:
-    """One row per measure, one column per contestant, and the ratio of torch to mpigrad."""
-    rows = [line(["measure", *ORDER, f"torch / {OURS}"]), line(["---"] * (len(ORDER) + 2))]
+    """One row per measure, one column per contestant, and the ratio of the rival to mpigrad."""
+    names, rival = contestants_of(results)
+    rows = [line(["measure", *names, f"{rival} / {OURS}"]), line(["---"] * (len(names) + 2))]
     for measure in results:
-        values = [spread(present(rounds_of(results, measure, name))) for name in ORDER]
+        values = [spread(present(rounds_of(results, measure, name))) for name in names]
         cells = [with_spread(value, units.get(measure, "s")) for value in values]
-        against = ratio(rounds_of(results, measure, "torch"), rounds_of(results, measure, OURS))
+        against = ratio(rounds_of(results, measure, rival), rounds_of(results, measure, OURS))
         rows.append(line([measure, *cells, times(against)]))
     return "\n".join(rows)
 
 
 def best_table(bests: Rounds, units: dict[str, str]) -> str:
-    """The smallest times (5th percentiles) over all rounds, and their ratio to torch's."""
-    rows = [line(["measure", *ORDER, f"torch / {OURS}"]), line(["---"] * (len(ORDER) + 2))]
+    """The smallest times (5th percentiles) over all rounds, and their ratio to the rival's."""
+    names, rival = contestants_of(bests)
+    rows = [line(["measure", *names, f"{rival} / {OURS}"]), line(["---"] * (len(names) + 2))]
     for measure in bests:
-        values = {name: present(rounds_of(bests, measure, name)) for name in ORDER}
+        values = {name: present(rounds_of(bests, measure, name)) for name in names}
         cells = [in_units(min(found), units.get(measure, "s")) if found else "-" for found in values.values()]
-        theirs, ours = values["torch"], values[OURS]
+        theirs, ours = values[rival], values[OURS]
         rows.append(line([measure, *cells, f"{min(theirs) / min(ours):.3g}x" if theirs and ours else "-"]))
     return "\n".join(rows)
 
@@ -82,8 +93,7 @@ def markdown(results: Rounds, bests: Rounds, units: dict[str, str], machine: str
         machine,
         "Medians over rounds; in brackets the smallest and the largest round. Ratios are taken inside each round.",
         measure_table(results, units),
-        "## Bars",
-        bar_table(results),
+        *([] if contestants_of(results)[1] == BEFORE else ["## Bars", bar_table(results)]),
         "## Undisturbed",
         "5th percentile of the best round: an estimate of the time on a quiet machine.",
         best_table(bests, units),

@@ -19,8 +19,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.bars import RESULTS
+from benchmarks.bars import OURS, RESULTS
 from benchmarks.compare import rounds_from_json
+from benchmarks.contestants import BEFORE, package_of
 from benchmarks.job import Job, JobError, cores
 from benchmarks.plan import Family, chosen
 from benchmarks.report import markdown
@@ -50,9 +51,10 @@ class Table:
 class Jobs:
     """One job per contestant of a family, started when first needed and again after a failure."""
 
-    def __init__(self, family: Family, threads: int) -> None:
+    def __init__(self, family: Family, threads: int, before: str | None) -> None:
         self.family = family
         self.threads = threads
+        self.before = before
         self.running: dict[str, Job] = {}
 
     def get(self, contestant: str) -> Job:
@@ -61,9 +63,13 @@ class Jobs:
                 other.freeze()
         job = self.running.get(contestant)
         if job is None or not job.alive:
-            program = self.family.programs[contestant]
-            job = self.running[contestant] = Job(contestant, program, self.family.ranks, self.threads, self.family.tensors)
+            job = self.running[contestant] = self.start(contestant)
         return job
+
+    def start(self, contestant: str) -> Job:
+        """A new job of this contestant."""
+        family = self.family
+        return Job(contestant, family.program(contestant), family.ranks, self.threads, family.tensors, self.before)
 
     def close(self) -> None:
         for job in self.running.values():
@@ -71,16 +77,16 @@ class Jobs:
         self.running.clear()
 
 
-def launch(family: Family, contestant: str, threads: int) -> dict[str, Any]:
+def launch(jobs: Jobs, contestant: str) -> dict[str, Any]:
     """Measure a whole start: from the launch to the first answered call."""
-    job = Job(contestant, family.programs[contestant], family.ranks, threads)
+    job = jobs.start(contestant)
     job.close()
     return summarise([job.ready_after]).as_json()
 
 
 def measure_once(jobs: Jobs, measure: str, contestant: str, seconds: float) -> dict[str, Any]:
     if measure == "launch":
-        return launch(jobs.family, contestant, jobs.threads)
+        return launch(jobs, contestant)
     try:
         return jobs.get(contestant).ask(measure, seconds, jobs.family.deadline)
     finally:
@@ -88,13 +94,21 @@ def measure_once(jobs: Jobs, measure: str, contestant: str, seconds: float) -> d
             jobs.close()
 
 
+def contestants_of(family: Family, measure: str, arguments: argparse.Namespace) -> list[str]:
+    """The contestants of a measure, according to the command line."""
+    found = family.contestants_of(measure)
+    if arguments.before and OURS in found:
+        found.append(BEFORE)
+    return [name for name in found if name not in arguments.without]
+
+
 def run_family(family: Family, arguments: argparse.Namespace, table: Table, tick: Callable[[str], None]) -> None:
     """Run all rounds of one family; for each measure the contestants take turns."""
-    jobs = Jobs(family, arguments.threads)
+    jobs = Jobs(family, arguments.threads, arguments.package)
     try:
         for turn in range(arguments.rounds):
             for measure in family.measures:
-                contestants = [c for c in family.contestants_of(measure) if c not in arguments.without]
+                contestants = contestants_of(family, measure, arguments)
                 # The order of contestants changes from round to round.
                 for contestant in contestants[turn % 2 :] + contestants[: turn % 2]:
                     name = f"{family.name}.{measure}"
@@ -172,6 +186,9 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="how often each contestant takes its turn")
     parser.add_argument("--only", nargs="+", default=[], metavar="FAMILY", help="only these families")
     parser.add_argument("--without", nargs="+", default=[], metavar="CONTESTANT", help="leave contestants out")
+    parser.add_argument(
+        "--before", type=Path, metavar="DIRECTORY", help="also measure an earlier state: a checkout with compiled modules"
+    )
     parser.add_argument("--scale", type=float, default=1.0, help="multiply every time budget")
     parser.add_argument("--threads", type=int, default=1, help="compute threads of every contestant")
     parser.add_argument("--dry", action="store_true", help="print what would run, and run nothing")
@@ -183,7 +200,7 @@ def main(words: list[str] | None = None) -> int:
     """Run, show a progress bar and write the results; the exit code is 1 if a contestant failed in a measure."""
     arguments = parse(words)
     families = chosen(arguments.only)
-    turns = [(f, m, c) for f in families for m in f.measures for c in f.contestants_of(m) if c not in arguments.without]
+    turns = [(f, m, c) for f in families for m in f.measures for c in contestants_of(f, m, arguments)]
     if arguments.dry:
         for family, measure, contestant in turns:
             print(f"{family.name}.{measure} {contestant}: {family.ranks} ranks, {arguments.rounds} rounds")
@@ -191,7 +208,9 @@ def main(words: list[str] | None = None) -> int:
     # Jobs run in separate sessions, so a signal that ends the runner does not end them: it must do that first.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     table = Table()
-    with tqdm(total=len(turns) * arguments.rounds, unit="turn", smoothing=0) as bar:
+    with package_of(arguments.before) as arguments.package, tqdm(
+        total=len(turns) * arguments.rounds, unit="turn", smoothing=0
+    ) as bar:
 
         def tick(label: str) -> None:
             bar.set_postfix_str(label)

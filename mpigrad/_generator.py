@@ -94,8 +94,9 @@ class Generator:
         return made
 
     def reserve(self, count: int) -> tuple[int, int]:
-        """Skip the next `count` 32-bit words, which a kernel computes itself; returns the seed and the number of
-        their first block.
+        """Skip the next `count` random 32-bit words, for code that computes them itself, such as a GPU kernel.
+
+        Words are numbered in blocks of four (the Philox generator). Returns the seed and the number of the first block.
         """
         with self._lock:
             start = self._offset

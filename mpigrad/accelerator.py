@@ -111,24 +111,36 @@ def memory_reserved(device_index: Any = None, /) -> int:
 
 
 def max_memory_allocated(device_index: Any = None, /) -> int:
-    """The largest `memory_allocated` so far, or since `reset_peak_memory_stats`."""
+    """The largest `memory_allocated` so far, or since `reset_peak_memory_stats`.
+
+    `device_index`: the GPU, by default the current one.
+    """
     _available()
     return cuda.max_memory_allocated(_index(device_index))
 
 
 def max_memory_reserved(device_index: Any = None, /) -> int:
-    """The largest `memory_reserved` so far, or since `reset_peak_memory_stats`."""
+    """The largest `memory_reserved` so far, or since `reset_peak_memory_stats`.
+
+    `device_index`: the GPU, by default the current one.
+    """
     _available()
     return cuda.max_memory_reserved(_index(device_index))
 
 
 def memory_stats(device_index: Any = None, /) -> dict[str, Any]:
-    """Counters of a GPU's memory: a dictionary by PyTorch's names, such as "allocated_bytes.all.current"."""
+    """Counters of a GPU's memory: a dictionary by PyTorch's names, such as "allocated_bytes.all.current".
+
+    `device_index`: the GPU, by default the current one.
+    """
     _available()
     return cuda.memory_stats(_index(device_index))
 
 
 def reset_peak_memory_stats(device_index: Any = None, /) -> None:
-    """Start again with the measurement of `max_memory_allocated` and `max_memory_reserved`."""
+    """Start again with the measurement of `max_memory_allocated` and `max_memory_reserved`.
+
+    `device_index`: the GPU, by default the current one.
+    """
     _available()
     cuda.reset_peak_memory_stats(_index(device_index))

@@ -1,4 +1,4 @@
-"""PyTorch's `torch.classes`: classes that annotations in scripted code name. There is only that of the profiler's blocks."""
+"""The counterpart of `torch.classes`, for annotations in scripted code; it has one class only, that of the profiler's blocks."""
 
 from __future__ import annotations
 

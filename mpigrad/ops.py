@@ -1,4 +1,4 @@
-"""PyTorch's `torch.ops`: operators by namespace. Only those of the profiler exist here."""
+"""The counterpart of `torch.ops`: operators by namespace. Only those of the profiler exist here."""
 
 from __future__ import annotations
 

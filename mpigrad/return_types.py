@@ -25,7 +25,8 @@ def _result(name: str, *fields: str) -> Any:
     """A named tuple that is printed as in PyTorch."""
     base = namedtuple(name, fields)  # type: ignore[misc]
     body = {"__slots__": (), "__repr__": _repr, "__reduce__": _reduce, "__module__": __name__}
-    made = type(name, (base,), {**body, "__doc__": f"The result of `mpigrad.{name}`: {', '.join(fields)}."})
+    function = name.replace("linalg_", "linalg.")
+    made = type(name, (base,), {**body, "__doc__": f"The named tuple that `mpigrad.{function}` returns: {', '.join(fields)}."})
     return _results.setdefault(name, made)
 
 

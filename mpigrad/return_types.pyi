@@ -5,67 +5,67 @@ from typing import NamedTuple
 
 
 class aminmax(NamedTuple):
-    """The result of `mpigrad.aminmax`: min, max."""
+    """The named tuple that `mpigrad.aminmax` returns: min, max."""
 
     min: Tensor
     max: Tensor
 
 class cummax(NamedTuple):
-    """The result of `mpigrad.cummax`: values, indices."""
+    """The named tuple that `mpigrad.cummax` returns: values, indices."""
 
     values: Tensor
     indices: Tensor
 
 class cummin(NamedTuple):
-    """The result of `mpigrad.cummin`: values, indices."""
+    """The named tuple that `mpigrad.cummin` returns: values, indices."""
 
     values: Tensor
     indices: Tensor
 
 class frexp(NamedTuple):
-    """The result of `mpigrad.frexp`: mantissa, exponent."""
+    """The named tuple that `mpigrad.frexp` returns: mantissa, exponent."""
 
     mantissa: Tensor
     exponent: Tensor
 
 class histogram(NamedTuple):
-    """The result of `mpigrad.histogram`: hist, bin_edges."""
+    """The named tuple that `mpigrad.histogram` returns: hist, bin_edges."""
 
     hist: Tensor
     bin_edges: Tensor
 
 class kthvalue(NamedTuple):
-    """The result of `mpigrad.kthvalue`: values, indices."""
+    """The named tuple that `mpigrad.kthvalue` returns: values, indices."""
 
     values: Tensor
     indices: Tensor
 
 class linalg_cholesky_ex(NamedTuple):
-    """The result of `mpigrad.linalg_cholesky_ex`: L, info."""
+    """The named tuple that `mpigrad.linalg.cholesky_ex` returns: L, info."""
 
     L: Tensor
     info: Tensor
 
 class linalg_eig(NamedTuple):
-    """The result of `mpigrad.linalg_eig`: eigenvalues, eigenvectors."""
+    """The named tuple that `mpigrad.linalg.eig` returns: eigenvalues, eigenvectors."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor
 
 class linalg_eigh(NamedTuple):
-    """The result of `mpigrad.linalg_eigh`: eigenvalues, eigenvectors."""
+    """The named tuple that `mpigrad.linalg.eigh` returns: eigenvalues, eigenvectors."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor
 
 class linalg_inv_ex(NamedTuple):
-    """The result of `mpigrad.linalg_inv_ex`: inverse, info."""
+    """The named tuple that `mpigrad.linalg.inv_ex` returns: inverse, info."""
 
     inverse: Tensor
     info: Tensor
 
 class linalg_lstsq(NamedTuple):
-    """The result of `mpigrad.linalg_lstsq`: solution, residuals, rank, singular_values."""
+    """The named tuple that `mpigrad.linalg.lstsq` returns: solution, residuals, rank, singular_values."""
 
     solution: Tensor
     residuals: Tensor
@@ -73,108 +73,108 @@ class linalg_lstsq(NamedTuple):
     singular_values: Tensor
 
 class linalg_lu(NamedTuple):
-    """The result of `mpigrad.linalg_lu`: P, L, U."""
+    """The named tuple that `mpigrad.linalg.lu` returns: P, L, U."""
 
     P: Tensor
     L: Tensor
     U: Tensor
 
 class linalg_lu_factor(NamedTuple):
-    """The result of `mpigrad.linalg_lu_factor`: LU, pivots."""
+    """The named tuple that `mpigrad.linalg.lu_factor` returns: LU, pivots."""
 
     LU: Tensor
     pivots: Tensor
 
 class linalg_lu_factor_ex(NamedTuple):
-    """The result of `mpigrad.linalg_lu_factor_ex`: LU, pivots, info."""
+    """The named tuple that `mpigrad.linalg.lu_factor_ex` returns: LU, pivots, info."""
 
     LU: Tensor
     pivots: Tensor
     info: Tensor
 
 class linalg_qr(NamedTuple):
-    """The result of `mpigrad.linalg_qr`: Q, R."""
+    """The named tuple that `mpigrad.linalg.qr` returns: Q, R."""
 
     Q: Tensor
     R: Tensor
 
 class linalg_slogdet(NamedTuple):
-    """The result of `mpigrad.linalg_slogdet`: sign, logabsdet."""
+    """The named tuple that `mpigrad.linalg.slogdet` returns: sign, logabsdet."""
 
     sign: Tensor
     logabsdet: Tensor
 
 class linalg_solve_ex(NamedTuple):
-    """The result of `mpigrad.linalg_solve_ex`: result, info."""
+    """The named tuple that `mpigrad.linalg.solve_ex` returns: result, info."""
 
     result: Tensor
     info: Tensor
 
 class linalg_svd(NamedTuple):
-    """The result of `mpigrad.linalg_svd`: U, S, Vh."""
+    """The named tuple that `mpigrad.linalg.svd` returns: U, S, Vh."""
 
     U: Tensor
     S: Tensor
     Vh: Tensor
 
 class lu_unpack(NamedTuple):
-    """The result of `mpigrad.lu_unpack`: P, L, U."""
+    """The named tuple that `mpigrad.lu_unpack` returns: P, L, U."""
 
     P: Tensor
     L: Tensor
     U: Tensor
 
 class max(NamedTuple):
-    """The result of `mpigrad.max`: values, indices."""
+    """The named tuple that `mpigrad.max` returns: values, indices."""
 
     values: Tensor
     indices: Tensor
 
 class median(NamedTuple):
-    """The result of `mpigrad.median`: values, indices."""
+    """The named tuple that `mpigrad.median` returns: values, indices."""
 
     values: Tensor
     indices: Tensor
 
 class min(NamedTuple):
-    """The result of `mpigrad.min`: values, indices."""
+    """The named tuple that `mpigrad.min` returns: values, indices."""
 
     values: Tensor
     indices: Tensor
 
 class mode(NamedTuple):
-    """The result of `mpigrad.mode`: values, indices."""
+    """The named tuple that `mpigrad.mode` returns: values, indices."""
 
     values: Tensor
     indices: Tensor
 
 class nanmedian(NamedTuple):
-    """The result of `mpigrad.nanmedian`: values, indices."""
+    """The named tuple that `mpigrad.nanmedian` returns: values, indices."""
 
     values: Tensor
     indices: Tensor
 
 class qr(NamedTuple):
-    """The result of `mpigrad.qr`: Q, R."""
+    """The named tuple that `mpigrad.qr` returns: Q, R."""
 
     Q: Tensor
     R: Tensor
 
 class sort(NamedTuple):
-    """The result of `mpigrad.sort`: values, indices."""
+    """The named tuple that `mpigrad.sort` returns: values, indices."""
 
     values: Tensor
     indices: Tensor
 
 class svd(NamedTuple):
-    """The result of `mpigrad.svd`: U, S, V."""
+    """The named tuple that `mpigrad.svd` returns: U, S, V."""
 
     U: Tensor
     S: Tensor
     V: Tensor
 
 class topk(NamedTuple):
-    """The result of `mpigrad.topk`: values, indices."""
+    """The named tuple that `mpigrad.topk` returns: values, indices."""
 
     values: Tensor
     indices: Tensor

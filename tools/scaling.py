@@ -11,6 +11,7 @@ import json
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -144,7 +145,7 @@ def _step(step: dict[str, Any] | None) -> str:
 
 def filled(page: str, costs: Costs, machine: str) -> str:
     """The page with its tables: from these costs, and from the simulations and runs in benchmarks/results."""
-    said = f"Measured by `make bench`: {machine.rstrip('.')}. Medians."
+    said = textwrap.fill(f"Measured by `make bench`: {machine.rstrip('.')}. Medians.", 150, break_on_hyphens=False)
     simulated = simulated_table(json.loads(SIMULATED.read_text()))
     tables = {"costs": [*costs_table(costs), "", said], "model": model_table(costs), "simulated": simulated,
               "run": run_table(json.loads(RUN.read_text()))}  # fmt: skip

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scaling import programs
-from mpigrad.distributed.rpc._agent import current
 from mpigrad.testing.simulation import Network, Phase, Simulation
 
 RESULTS = Path(__file__).parents[1] / "results" / "simulation.json"
 SIZES = (16, 64, 256, 1024, 4096, 10_000)
-LARGEST_LOSS = 4096  # a loss changes the table of workers of every worker, which then takes 0.1 kB for each of them
 
 
 def simulate(size: int, network: Network | None = None, memory: bool = False) -> list[dict[str, Any]]:
@@ -31,7 +29,7 @@ def simulate(size: int, network: Network | None = None, memory: bool = False) ->
         _record(world, "group", grouped=True)
         _record(world, "nested calls", grouped=False)
         world.on(0, lambda: programs.spread_reference(size), "an RRef to all workers")
-    phases = [*world.phases, *lose_one(size, network)] if size <= LARGEST_LOSS else world.phases
+    phases = [*world.phases, *lose_one(size, network)]
     return [{**phase._asdict(), "threads": world.scheduler.fibers} for phase in phases]
 
 
@@ -46,16 +44,14 @@ def lose_one(size: int, network: Network | None) -> list[Phase]:
     """All workers keep an RRef of worker0 when one in the middle of the tree is lost; all others learn of it at the same time."""
     with Simulation(size, network) as world:
         world.on(0, lambda: programs.spread_reference(size, keep=True))
-        lost = size // 2
+        lost = (1 + size) // 2  # its parent in the tree is worker0
         world.lose(lost)
-        world.on_each(lambda: current.get_agent().lose(lost, f"worker{lost} was lost"), name="loss of a worker")
+        world.tell_lost(lost)
+        for rank in (lost - 1, lost + 1):  # the RRefs that came through it, and others, still have their value
+            assert world.on(rank, lambda rank=rank: programs.KEPT[rank].to_here()) == 42
         programs.KEPT.clear()
-        found = world.phases[-1:]
-        if size <= 256:  # each worker tells each other that it leaves
-            world.shutdown()
-            found.append(world.phases[-1]._replace(name="shutdown after a loss"))
-        world.stop()
-    return found
+        world.shutdown("shutdown after a loss")
+        return [phase for phase in world.phases if "loss" in phase.name]
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -30,14 +30,18 @@ root and with more ranks than cores, and ends the whole job with the traceback w
 def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
     """Declare the command-line arguments of `mpigrad run`."""
     parser = commands.add_parser(
-        "run", help="run a script on several ranks", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+        "run",
+        help="run a script on several ranks",
+        description="Start a Python program on several ranks (processes of an MPI job), and wait until it ends.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-n", "--ranks", type=int, metavar="N", help="number of ranks (see below for the default)")
     parser.add_argument("--prefix", action="store_true", help="put the rank in front of every line of output")
     parser.add_argument("--top", action="store_true", help="print the `mpigrad top` command for this job")
     parser.add_argument("--survive", action="store_true", help="go on when ranks die (Open MPI 5); see docs/guides/surviving.md")
     parser.add_argument(
-        "--heartbeat", type=float, default=0.0, metavar="SECONDS", help="also count ranks as lost that are silent for this long"
+        "--heartbeat", type=float, default=0.0, metavar="SECONDS", help="count a rank as lost if it is silent for so long"
     )
     parser.add_argument(
         "--spares", type=int, default=0, metavar="N", help="further ranks, which wait and take the places of lost ones"

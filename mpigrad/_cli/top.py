@@ -29,6 +29,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "top",
         help="show what the ranks of a running job are doing",
+        description="Show what the ranks of a running job are doing, in a table that is updated until the job ends.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -12,7 +12,9 @@ from mpigrad.profiler._picture import draw_trace, read_trace
 def add_parser(commands: Any) -> None:
     """Declare the command-line arguments of `mpigrad trace`."""
     parser = commands.add_parser(
-        "trace", help="draw a trace (trace.json or .json.gz, of trace_workers or a profiler) as an SVG picture"
+        "trace",
+        help="draw a trace (trace.json or .json.gz, of trace_workers or a profiler) as an SVG picture",
+        description="Draw a trace, a file trace.json or trace.json.gz, as an SVG picture.",
     )
     parser.add_argument("trace", help="a file written by `trace_workers` or `export_chrome_trace`")
     parser.add_argument("-o", "--output", help="the SVG file (default: the name of the trace with the ending .svg)")

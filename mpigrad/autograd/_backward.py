@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array.device import array_module, guard
-from .._core.engine import Captures, GraphTask, as_array, count_dependencies, needed_for
+from .._core.engine import Captures, GraphTask, as_array, count_dependencies, framework_below, needed_for
 from .._core.node import AccumulateGrad, DiscardGrad, Edge, Node, edge_of
 from .._core.tensor import wrap
 from .._graph.grad_mode import MODE, set_grad_enabled
@@ -168,6 +168,10 @@ def run_backward(
     """Run one backward pass. With `targets`, return their gradients (arrays unless `create_graph`) and change no `.grad`."""
     edges = [_root_edge(root, i) for i, root in enumerate(roots)]
     nodes = [edge[0] for edge in edges]
+    framework = framework_below(nodes)
+    if framework is not None:
+        found: list[Any] = framework.run_backward(roots, grads, targets, keep, create_graph)
+        return found
     captures, needed = (None, None) if targets is None else _captures(targets, nodes)
     counts = count_dependencies(nodes)
     task = GraphTask(DIFF if create_graph else RAW, counts, keep, None, captures, needed)

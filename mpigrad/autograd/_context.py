@@ -54,7 +54,7 @@ class FunctionCtx:
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """The graph node of a call of a Function: runs its `backward`."""
+    """The graph node of one call of a `Function`; it runs the `backward` of that class."""
 
     _forward_cls: Any
     _arguments: int  # number of arguments of forward

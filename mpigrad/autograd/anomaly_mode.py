@@ -172,12 +172,12 @@ class set_detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on."""
+    """Whether anomaly detection (`detect_anomaly`) is on."""
     return ANOMALY.on
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
-    """Switch anomaly detection on or off; `check_nan`: look for NaNs."""
+    """Switch anomaly detection (`detect_anomaly`) on or off; `check_nan`: also raise an error when a node returns NaN."""
     ANOMALY.switch(enabled, check_nan)
 
 

@@ -13,8 +13,8 @@ from ._edge import GradientEdge, get_gradient_edge
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Tell autograd that the elements of a tensor (or of several) were changed without its knowledge, for example
-    through NumPy.
+    """Tell autograd that the elements of a tensor (or of several) were changed in a way that it could not see, such as through
+    NumPy.
 
     Backward passes that saved the tensor then raise an error instead of using wrong values.
 
@@ -99,8 +99,9 @@ class _MultiHandle(RemovableHandle):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Call `fn(grads)` when a backward pass has computed the gradients of all `tensors` that it reaches; None for the
-    others.
+    """Call `fn(grads)` in each backward pass, as soon as the gradients of all `tensors` that it reaches are known.
+
+    `grads` is a list with the gradient of each of the tensors, None for those that the pass does not reach.
 
     With `mode="any"`, call `fn(grad)` with the first gradient instead. Returns a handle, whose `remove()` removes the
     hook.

@@ -235,22 +235,22 @@ class profile:
 
     # -- watcher interface, see _graph/tracing.py -----------------------------------------------------------------------
     def operator(self, name: str, inputs: Any) -> _Span | nullcontext[None]:
-        """Record one operator."""
+        """Return a context manager that records the operator `name`; operators call it while this profiler is active."""
         if SCOPE.only is not None and SCOPE.only is not self:
             return _NOT_SEEN
         return _Span(self, shown(name), "cpu_op", inputs)
 
     def node(self, node: Any) -> _Span | nullcontext[None]:
-        """Record one node of a backward pass."""
+        """Return a context manager that records a node of a backward pass; the engine calls it while this profiler is active."""
         if SCOPE.only is not None and SCOPE.only is not self:
             return _NOT_SEEN
         return _Span(self, node.name(), "cpu_op")
 
     def recorded(self, node: Any) -> None:
-        """Does nothing: recording a node takes no relevant time. Required by the watcher interface."""
+        """Do nothing: called when a graph node is recorded, which takes no time worth recording."""
 
     def ran(self, node: Any, results: Any, F: Any) -> None:
-        """Does nothing: results of nodes are not inspected. Required by the watcher interface."""
+        """Do nothing: called when a graph node has run, for watchers that inspect its results, such as anomaly detection."""
 
     # -- results -------------------------------------------------------------------------------------------------
     def _finished(self) -> EventList:
@@ -267,7 +267,7 @@ class profile:
         return self._finished().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
-        """The average of all events, as one row."""
+        """The sums over all recorded events, as one `FunctionEventAvg`."""
         return self._finished().total_average()
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:

@@ -1,4 +1,4 @@
-"""The profiler of `mpigrad.autograd.profiler` under its older path, which programs for RPC import."""
+"""PyTorch's older module path of `mpigrad.autograd.profiler`, which programs import."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class Interval(NamedTuple):
     end: float
 
     def elapsed_us(self) -> float:
-        """The length of the interval."""
+        """The length of the interval in microseconds."""
         return self.end - self.start
 
 
@@ -108,7 +108,7 @@ class FunctionEvent(_Times):
 
     @property
     def key(self) -> str:
-        """The name by which averages are grouped."""
+        """The name of the event, by which `key_averages` groups events."""
         return self.name
 
     @property
@@ -150,7 +150,7 @@ class FunctionEventAvg(_Times):
         self.cpu_children: list[FunctionEvent] = []
 
     def add(self, event: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
-        """Add an event to the average."""
+        """Add an event, or another average, to the sums; returns this object."""
         if not self.count:
             self.node_id, self.is_async, self.is_remote = event.node_id, event.is_async, event.is_remote
             self.cpu_parent, self.cpu_children = event.cpu_parent, event.cpu_children
@@ -197,10 +197,10 @@ class EventList(list):
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """One average for each name: an `EventList` of `FunctionEventAvg`.
+        """Group the events by name: an `EventList` with one `FunctionEventAvg` for each group.
 
-        `group_by_input_shape`: for each name and input shapes (needs `record_shapes`). `group_by_stack_n`: also for
-        each stack, compared up to this number of frames (needs `with_stack`).
+        `group_by_input_shape`: by name and input shapes (needs `record_shapes`). `group_by_stack_n`: also by call stack, compared
+        up to this number of frames (needs `with_stack`). `group_by_overload_name` is ignored.
         """
         found: dict[Any, FunctionEventAvg] = {}
         for event in self:
@@ -218,7 +218,7 @@ class EventList(list):
         return made
 
     def total_average(self) -> FunctionEventAvg:
-        """The average of all events, as one row."""
+        """The sums over all events of the list, as one `FunctionEventAvg`."""
         total = FunctionEventAvg("Total")
         for event in self:
             total.add(event)
@@ -315,7 +315,9 @@ def flows(events: Iterable[FunctionEvent]) -> list[dict[str, Any]]:
 
 
 def nest(events: Iterable[FunctionEvent]) -> EventList:
-    """Sort events by start, and make each a child of the event of its thread that surrounds it."""
+    """Sort events by start, and make each the child of the event on its thread that surrounds it; returns them as an
+    `EventList`.
+    """
     ordered = EventList(sorted(events, key=lambda event: (event.time_range.start, -event.time_range.end)))
     open_ones: dict[int, list[FunctionEvent]] = {}
     for event in ordered:

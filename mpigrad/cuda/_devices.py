@@ -103,6 +103,8 @@ class DeviceProperties:
 def get_device_properties(device: Which = None) -> DeviceProperties:
     """The properties of a GPU: an object with `name`, `major`, `minor` (compute capability), `total_memory` in bytes
     and others.
+
+    `device`: the GPU, by default the current one.
     """
     found = seam.cupy().cuda.runtime.getDeviceProperties(index_of(device))
     return DeviceProperties(

@@ -22,7 +22,10 @@ def _pool(device: Which) -> tuple[Any, Any] | None:
 
 
 def memory_allocated(device: Which = None) -> int:
-    """The number of bytes that arrays of this process use on a GPU."""
+    """The number of bytes that arrays of this process use on a GPU.
+
+    `device`: the GPU, by default the current one.
+    """
     found = _pool(device)
     if found is None:
         return 0
@@ -40,12 +43,18 @@ def memory_reserved(device: Which = None) -> int:
 
 
 def max_memory_allocated(device: Which = None) -> int:
-    """The largest `memory_allocated` so far, or since `reset_peak_memory_stats`."""
+    """The largest `memory_allocated` so far, or since `reset_peak_memory_stats`.
+
+    `device`: the GPU, by default the current one.
+    """
     return _peak(device).allocated if seam.is_loaded() else 0
 
 
 def max_memory_reserved(device: Which = None) -> int:
-    """The largest `memory_reserved` so far, or since `reset_peak_memory_stats`."""
+    """The largest `memory_reserved` so far, or since `reset_peak_memory_stats`.
+
+    `device`: the GPU, by default the current one.
+    """
     return _peak(device).reserved if seam.is_loaded() else 0
 
 
@@ -54,7 +63,10 @@ def _peak(device: Which) -> Peak:
 
 
 def reset_peak_memory_stats(device: Which = None) -> None:
-    """Start again with the measurement of `max_memory_allocated` and `max_memory_reserved`."""
+    """Start again with the measurement of `max_memory_allocated` and `max_memory_reserved`.
+
+    `device`: the GPU, by default the current one.
+    """
     place = index_of(device)
     peak = peak_of(place)
     peak.allocated, peak.reserved = memory_allocated(place), memory_reserved(place)
@@ -106,6 +118,8 @@ def empty_cache() -> None:
 def memory_stats(device: Which = None) -> dict[str, Any]:
     """Counters of a GPU's memory, by the names of PyTorch's allocator, such as "allocated_bytes.all.peak": a
     dictionary.
+
+    `device`: the GPU, by default the current one.
     """
     made: dict[str, Any] = OrderedDict()
     if seam.is_loaded():
@@ -130,7 +144,10 @@ def memory_stats_as_nested_dict(device: Which = None) -> dict[str, Any]:
 
 
 def memory_summary(device: Which = None, abbreviated: bool = False) -> str:
-    """The statistics of a GPU's memory as text, a small table. `abbreviated` has no effect."""
+    """The statistics of a GPU's memory as text, a small table. `abbreviated` has no effect.
+
+    `device`: the GPU, by default the current one.
+    """
     rows = [
         f"GPU {index_of(device)}          now MiB   peak MiB",
         f"allocated  {memory_allocated(device) / 2**20:10.1f} {max_memory_allocated(device) / 2**20:10.1f}",
@@ -140,13 +157,19 @@ def memory_summary(device: Which = None, abbreviated: bool = False) -> str:
 
 
 def mem_get_info(device: Which = None) -> tuple[int, int]:
-    """The free and the total memory of a GPU, in bytes, as reported by the driver."""
+    """The free and the total memory of a GPU, in bytes, as reported by the driver.
+
+    `device`: the GPU, by default the current one.
+    """
     with seam.on_device(seam.device("cuda", index_of(device))):
         return seam.cupy().cuda.runtime.memGetInfo()
 
 
 def set_per_process_memory_fraction(fraction: float, device: Which = None) -> None:
-    """Limit this process to a fraction (0 to 1) of a GPU's memory; arrays beyond it raise an OutOfMemoryError."""
+    """Limit this process to a fraction (0 to 1) of a GPU's memory; arrays beyond it raise an OutOfMemoryError.
+
+    `device`: the GPU, by default the current one.
+    """
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
     with seam.on_device(seam.device("cuda", index_of(device))):
@@ -155,14 +178,20 @@ def set_per_process_memory_fraction(fraction: float, device: Which = None) -> No
 
 
 def get_per_process_memory_fraction(device: Which = None) -> float:
-    """The fraction of a GPU's memory that this process may use: 1.0 unless limited."""
+    """The fraction of a GPU's memory that this process may use: 1.0 unless limited.
+
+    `device`: the GPU, by default the current one.
+    """
     with seam.on_device(seam.device("cuda", index_of(device))):
         limit, total = seam.cupy().get_default_memory_pool().get_limit(), seam.cupy().cuda.runtime.memGetInfo()[1]
     return limit / total if limit else 1.0
 
 
 def device_memory_used(device: Which = None) -> int:
-    """The number of bytes of a GPU that all processes together use."""
+    """The number of bytes of a GPU that all processes together use.
+
+    `device`: the GPU, by default the current one.
+    """
     free, total = mem_get_info(device)
     return total - free
 

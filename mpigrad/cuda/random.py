@@ -50,12 +50,18 @@ def initial_seed() -> int:
 
 
 def get_rng_state(device: Which = "cuda") -> Tensor:
-    """The state of a GPU's generator, as a tensor of bytes on the CPU."""
+    """The state of a GPU's generator, as a tensor of bytes on the CPU.
+
+    `device`: the GPU, by default the current one.
+    """
     return _generator(device).get_state()
 
 
 def set_rng_state(new_state: Tensor, device: Which = "cuda") -> None:
-    """Restore the generator of a GPU to `new_state`, a state from `get_rng_state`."""
+    """Restore the generator of a GPU to `new_state`, a state from `get_rng_state`.
+
+    `device`: the GPU, by default the current one.
+    """
     _generator(device).set_state(new_state)
 
 

@@ -10,7 +10,11 @@ from ._devices import Which, index_of
 
 
 class Event:
-    """A mark in a stream: other streams can wait for it, and with `enable_timing` the time between two marks can be measured."""
+    """A mark in a stream: other streams can wait for it, and the time between two marks can be measured.
+
+    `enable_timing`: needed for `elapsed_time`. `blocking`: threads that wait sleep instead of polling. `interprocess` and
+    `external` must be False.
+    """
 
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
@@ -63,7 +67,10 @@ class Event:
 
 
 class Stream:
-    """A work queue of a GPU, independent of other streams. Streams with lower `priority` numbers run first."""
+    """A work queue of a GPU, independent of other streams. Streams with lower `priority` numbers run first.
+
+    `device`: the GPU, by default the current one.
+    """
 
     _stream: Any  # CuPy's stream
     _place: seam.device

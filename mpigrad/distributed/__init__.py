@@ -1,4 +1,5 @@
-"""Distributed mpigrad: process groups, RPC and distributed autograd, on MPI. Importing it does not initialise MPI.
+"""Distributed mpigrad: process groups, RPC and distributed autograd, on MPI. Importing it does not start MPI;
+`init_process_group` and `rpc.init_rpc` do.
 
 Terms (rank, process group, collective, ...) are explained in docs/glossary.md.
 """

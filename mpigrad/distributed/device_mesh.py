@@ -15,7 +15,9 @@ from ._process_group.groups import ProcessGroup, get_rank, new_group, world
 
 
 class DeviceMesh:
-    """Ranks arranged in an array of any number of dimensions. All of them construct the mesh together.
+    """Ranks arranged in an array, with a process group along each dimension: `mesh["tensor"]` is the part along one of them.
+
+    All ranks in the mesh must construct it, since it creates process groups.
 
     Args:
         device_type: "cpu" or "cuda"; only stored.
@@ -58,16 +60,16 @@ class DeviceMesh:
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions of the mesh."""
         return self.mesh.ndim
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of ranks along each dimension."""
+        """The number of ranks along each dimension of the mesh, a tuple."""
         return tuple(self.mesh.shape)
 
     def size(self, mesh_dim: int | None = None) -> int:
-        """Return the number of ranks: of all, or along one dimension, given by its index."""
+        """Return the number of ranks of the mesh, or along the dimension with the index `mesh_dim`."""
         return prod(self.shape) if mesh_dim is None else self.shape[mesh_dim]
 
     def _dim(self, mesh_dim: int | str | None) -> int:
@@ -85,22 +87,25 @@ class DeviceMesh:
         return mesh_dim
 
     def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
-        """Return the process group of this rank along a dimension, given by its index or name.
+        """Return the process group of this rank along the dimension `mesh_dim`, an index or a name.
 
         Without an argument the mesh must have one dimension; RuntimeError otherwise. KeyError for an unknown name.
         """
         return self._dim_groups[self._dim(mesh_dim)]
 
     def get_all_groups(self) -> list[ProcessGroup]:
-        """Return the process groups of this rank, one for each dimension."""
+        """Return the process groups to which this rank belongs, one along each dimension of the mesh."""
         return list(self._dim_groups)
 
     def get_rank(self) -> int:
-        """Return the global rank of this process."""
+        """Return the rank of this process in the default process group (not its place in the mesh)."""
         return get_rank()
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
-        """Return the index of this process along a dimension, which is given as for `get_group`."""
+        """Return the index of this process along the dimension `mesh_dim` of the mesh, an index or a name.
+
+        Without an argument the mesh must have one dimension.
+        """
         return self.get_group(mesh_dim).rank()
 
     def get_coordinate(self) -> list[int] | None:
@@ -120,7 +125,8 @@ class DeviceMesh:
 def init_device_mesh(
     device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...] | None = None, backend_override: Any = None
 ) -> DeviceMesh:
-    """Create a mesh of all ranks of the default group, in their order; the last dimension varies fastest.
+    """Create a `DeviceMesh` of all ranks of the default group, in their order; the last dimension varies fastest. All ranks
+    call it.
 
     `mesh_shape` is the number of ranks along each dimension; RuntimeError if they are not as many as the group has. `device_type`
     and `mesh_dim_names` are as for `DeviceMesh`; `backend_override` is ignored.

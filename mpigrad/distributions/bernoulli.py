@@ -18,7 +18,8 @@ from .distribution import Distribution, broadcast_all
 class Bernoulli(Distribution):
     """The distribution of a number that is 1 with probability `probs`, otherwise 0.
 
-    Give either `probs` or `logits`, the logarithm of the odds: log(p / (1 - p)).
+    Give either `probs` or `logits`, the logarithm of the odds: log(p / (1 - p)). `validate_args`: whether parameters and
+    values are checked, by default True.
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -19,6 +19,7 @@ class Categorical(Distribution):
     parameter.
 
     Give either `probs`, weights that are normalised to the sum 1, or `logits`, their logarithms up to a constant.
+    `validate_args`: whether parameters and values are checked, by default True.
 
     >>> import mpigrad
     >>> from mpigrad.distributions import Categorical

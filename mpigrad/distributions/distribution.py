@@ -15,7 +15,8 @@ class Distribution:
     """Base class of distributions. An object is a batch (of shape `batch_shape`) of independent distributions of one
     kind.
 
-    Samples have the shape sample_shape + batch_shape + event_shape.
+    Samples have the shape sample_shape + batch_shape + event_shape. `validate_args`: whether parameters and values are
+    checked, by default True.
     """
 
     has_rsample = False

@@ -17,6 +17,8 @@ def sum_rightmost(value: Tensor, dims: int) -> Tensor:
 class Independent(Distribution):
     """A distribution whose last `reinterpreted_batch_ndims` batch dimensions belong to one sample: `log_prob` sums
     over them.
+
+    `validate_args`: whether parameters and values are checked, by default True.
     """
 
     def __init__(

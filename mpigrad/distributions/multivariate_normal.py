@@ -27,7 +27,7 @@ class MultivariateNormal(Distribution):
     """The normal distribution of vectors with the mean `loc`.
 
     Give one of `covariance_matrix`, `precision_matrix` (its inverse) and `scale_tril`, the lower triangular L with
-    covariance L L^T.
+    covariance L L^T. `validate_args`: whether parameters and values are checked, by default True.
 
     >>> import mpigrad
     >>> from mpigrad.distributions import MultivariateNormal

@@ -15,6 +15,8 @@ from .distribution import Distribution, broadcast_all
 class Normal(Distribution):
     """The normal distribution with mean `loc` and standard deviation `scale`.
 
+    `validate_args`: whether parameters and values are checked, by default True.
+
     >>> import mpigrad
     >>> from mpigrad.distributions import Normal
     >>> Normal(0.0, 1.0).log_prob(mpigrad.tensor(0.0))

@@ -12,7 +12,10 @@ from .distribution import Distribution, broadcast_all
 
 
 class Uniform(Distribution):
-    """The uniform distribution on [`low`, `high`)."""
+    """The uniform distribution on [`low`, `high`).
+
+    `validate_args`: whether parameters and values are checked, by default True.
+    """
 
     arg_constraints = {"low": constraints.dependent, "high": constraints.dependent}
     has_rsample = True

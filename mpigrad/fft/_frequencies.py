@@ -30,7 +30,7 @@ def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Dtype |
     """The frequencies of the results of `fft` for `n` samples at distances `d`, in cycles per unit of `d`: a vector
     of length n.
 
-    Non-negative frequencies come first, then the negative ones.
+    Non-negative frequencies come first, then the negative ones. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.fft.fftfreq(4)
@@ -43,6 +43,8 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Dtype 
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """The frequencies of the results of `rfft` for `n` samples at distances `d`: a vector of length n // 2 + 1, from
     0 up.
+
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.fft.rfftfreq(4)

@@ -131,7 +131,7 @@ _KINDS = {
 }
 
 
-_SEVERAL = "`dim`: the dimensions. `s`: the length of each; -1 keeps it. `norm`: see `mpigrad.fft`."
+_SEVERAL = "`dim`: the dimensions. `s`: the length of each; -1 keeps it. `norm`: see `mpigrad.fft`. `out`: for the result."
 
 
 def _along_one(name: str, example: str) -> Any:
@@ -147,7 +147,7 @@ def _along_one(name: str, example: str) -> Any:
         return run(name, input, _one_dim(input, dim), lengths, norm, forward, out)
 
     length = "the length of the result" if run is _real else "the input is cut or padded with zeros to this length"
-    given = f"`dim`: the dimension. `n`: {length}. `norm`: see `mpigrad.fft`."
+    given = f"`dim`: the dimension. `n`: {length}. `norm`: see `mpigrad.fft`. `out`: for the result."
     return _named(transform, name, f"{what}, along one dimension.\n\n    {given}\n\n{example}")
 
 

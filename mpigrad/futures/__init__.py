@@ -1,4 +1,4 @@
-"""Futures: values that another thread or another worker will supply."""
+"""Futures: objects for values that another thread or another worker will supply, as `rpc.rpc_async` returns them."""
 
 from __future__ import annotations
 

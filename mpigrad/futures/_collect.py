@@ -12,8 +12,8 @@ from mpigrad._core.future import Future
 def collect_all(futures: Iterable[Future]) -> Future:
     """Return a future of the list `futures`, which is completed when all of them are; it fails if one of them fails.
 
-    A remote call, or a callback of `then`, that fails makes it fail at once, with the same error. As in PyTorch, errors given by
-    `set_exception` do not: they are raised when all futures are done.
+    If a remote call or a callback of `then` fails, it fails at once, with the same error. Errors given by `set_exception`
+    do not end it early, as in PyTorch: they are raised when all futures are complete.
 
     >>> from mpigrad.futures import Future, collect_all
     >>> a, b = Future(), Future()
@@ -51,7 +51,7 @@ def collect_all(futures: Iterable[Future]) -> Future:
 
 
 def wait_all(futures: Iterable[Future]) -> list[Any]:
-    """Wait for every future and return the list of their values; raise the first error (see `collect_all`).
+    """Wait, without a limit, for every future and return the list of their values; raise the first error (see `collect_all`).
 
     >>> from mpigrad.futures import Future, wait_all
     >>> a = Future(); a.set_result(3)

@@ -1,7 +1,8 @@
 """Tensors of other frameworks in RPC and distributed autograd.
 
-Tensors of PyTorch need no set-up: a process that has imported torch sends and receives them like mpigrad's own; so do arrays of
-JAX in calls. Other frameworks are added with `register_adapter`, which takes the class of their tensors and a `TensorAdapter`.
+Tensors of PyTorch and arrays of JAX need no set-up: a process that has imported torch or jax can pass them to calls and get them
+back, like mpigrad's own tensors. Other frameworks are added with `register_adapter`, which takes the class of their tensors and a
+`TensorAdapter`.
 """
 
 from __future__ import annotations

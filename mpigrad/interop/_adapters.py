@@ -16,9 +16,10 @@ ForeignEdge = tuple[Any, int]  # a node of the framework's graph, and the index 
 
 
 class Received(NamedTuple):
-    """An end of a framework's graph, below tensors that were received.
+    """A place where a framework's graph ends because the tensors came from another worker.
 
-    `node` is mpigrad's recv function for these tensors. The output `nr` of the framework's node is the output `places[nr]` of it.
+    `node` is mpigrad's recv function for these tensors. Output number `nr` of the framework's node is output number `places[nr]`
+    of `node`.
     """
 
     node: Any
@@ -26,10 +27,11 @@ class Received(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """The part of a framework's graph below some nodes.
+    """What `TensorAdapter.graph_of` returns: the part of a framework's graph below some nodes.
 
-    `below` has the nodes that can be run, each with its edges to the nodes below it (None for inputs without gradient). `ends`
-    has all other nodes: that of a leaf with the leaf, one that `attach` has made with its `Received`.
+    `below` is a dict from each node that can be run to its edges to the nodes below it (None for inputs without gradient). `ends`
+    is a dict of all other nodes: from the node of a leaf to the leaf tensor, and from a node that `attach` has made to its
+    `Received`.
     """
 
     below: Mapping[Any, Sequence[ForeignEdge | None]]
@@ -70,8 +72,9 @@ class TensorAdapter(ABC):
 
     @abstractmethod
     def make(self, array: Any, description: bytes, requires_grad: bool) -> Any:
-        """Create a tensor with the elements of `array`, without a copy. The description comes from another process, so it must be
-        checked.
+        """Create a tensor with the elements of `array`, without a copy; `requires_grad` says whether it requires a gradient.
+
+        `description` is what `describe` returned on the sender. It comes from another process, so it must be checked.
         """
 
     def reduce(self, obj: Any) -> Any:
@@ -82,15 +85,15 @@ class TensorAdapter(ABC):
 
     # -- graphs --------------------------------------------------------------------------------------------------------
     def size(self, tensor: Any) -> int:
-        """The number of elements of a tensor that requires grad."""
+        """The number of elements of a tensor that requires grad; `backward` asks for it, since a root must have one element."""
         return int(self.array_of(tensor).size)
 
     def requires_grad(self, tensor: Any) -> bool:
-        """Whether a tensor has a place in a graph. Frameworks without graphs keep False."""
+        """Whether a tensor requires a gradient, so that it has a place in a graph. Here False, for frameworks without graphs."""
         return False
 
     def recording(self) -> bool:
-        """Whether this thread records at present (PyTorch's `no_grad` stops it)."""
+        """Whether this thread records operations for gradients at present; PyTorch's `no_grad`, for example, stops that."""
         return True
 
     def carried(self, callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -112,19 +115,19 @@ class TensorAdapter(ABC):
         raise NotImplementedError(f"tensors of {self.name} cannot take part in distributed autograd")
 
     def gradient(self, array: Any, description: bytes) -> Any:
-        """The gradient of a tensor with this description, from an array."""
+        """Return the elements of `array` as a gradient for a tensor that `describe` described as `description`."""
         return self.make(array, description, False)
 
     def root_gradient(self, root: Any) -> Any:
-        """The gradient of a root, a tensor with one element, with respect to itself: one."""
+        """Return the gradient with which a pass starts at `root`, a tensor with one element: a one of its type."""
         raise NotImplementedError(f"tensors of {self.name} cannot be roots of a backward pass")
 
     def has_hooks(self, tensor: Any) -> bool:
-        """Whether a tensor has hooks that must be called once in a pass, with its whole gradient."""
+        """Whether a tensor has gradient hooks. They must be called once in a pass, with the whole gradient."""
         return False
 
     def graph_of(self, nodes: Sequence[Any]) -> Graph:
-        """The graph below some nodes, including them."""
+        """Return the framework's graph from `nodes` downwards, including these, as a `Graph`."""
         raise NotImplementedError(f"tensors of {self.name} have no graph")
 
     def run(
@@ -136,7 +139,8 @@ class TensorAdapter(ABC):
         create: bool,
         quiet: Sequence[Any] = (),
     ) -> Sequence[Any]:
-        """Compute the gradients at `inputs`, given those at `outputs` (some may be None), as `torch.autograd.grad` does.
+        """Compute the gradients at `inputs`, given `grads`, those at `outputs` (some may be None), as `torch.autograd.grad`
+        does.
 
         `inputs` are the ends of this part of the graph: nodes below them do not run.
 
@@ -146,6 +150,21 @@ class TensorAdapter(ABC):
             quiet: leaves among the inputs whose hooks must not be called, because this is only a part of their gradient.
         """
         raise NotImplementedError(f"tensors of {self.name} have no graph")
+
+    # -- tensors converted within a process, such as by `mpigrad.interop.torch` ----------------------------------------
+    def from_ours(self, tensor: Any) -> Any:
+        """Create the framework's tensor with the memory of a tensor of mpigrad, whose graph becomes a part of the framework's."""
+        raise NotImplementedError(f"tensors of mpigrad cannot be converted to those of {self.name}")
+
+    def run_backward(
+        self, roots: Sequence[Any], grads: Sequence[Any], targets: Sequence[Any] | None, keep: bool, create: bool
+    ) -> list[Any]:
+        """Run a local backward pass from tensors of mpigrad whose graph leads to converted tensors.
+
+        Without `targets`, gradients are added to `.grad`. Otherwise they are returned, None for those not reached: tensors of
+        mpigrad if `create`, like `grads`, and arrays if not.
+        """
+        raise NotImplementedError(f"tensors of mpigrad cannot be converted to those of {self.name}")
 
     def leaf_gradient(self, grad: Any, leaf: Any, create: bool) -> Any:
         """The whole gradient of a leaf in one pass, changed by the leaf's hooks; `grad` may be a NumPy array."""

@@ -22,6 +22,13 @@ from torch.autograd.graph import GradientEdge
 
 from .._array.device import cupy
 from .._array.sparse.array import SparseArray
+from .._core.engine import GraphTask
+from .._core.node import AccumulateGrad, Converted
+from .._core.tensor import wrap
+from .._graph.grad_mode import MODE
+from .._graph.namespace import DIFF, RAW
+from .._ops._define.foreign import torch_array
+from .._tensor import Tensor
 from ._adapters import ForeignEdge, Graph, Received, TensorAdapter, register_adapter
 
 # Element types that NumPy does not have, sent as integers of the same size.
@@ -202,7 +209,15 @@ class TorchAdapter(TensorAdapter):
         if not create:
             del grad, given  # these references would look like other users of the memory
             _separate(found, inputs)
+        if Converted.used:
+            for place, (node, _) in enumerate(inputs):
+                if found[place] is not None and type(node) is _RECV_NODE and type(node.received) is Ours:
+                    found[place] = node.received.gradient(found[place], create)
         return found
+
+    # Set by `_torch_graphs.py`, which makes the first converted tensor.
+    from_ours: Any
+    run_backward: Any
 
     def leaf_gradient(self, grad: Any, leaf: Any, create: bool) -> Any:
         if type(grad) is np.ndarray:
@@ -238,8 +253,59 @@ _run_backward: Any = torch.autograd.Variable._execution_engine.run_backward  # t
 
 
 # -- received tensors --------------------------------------------------------------------------------------------------
+class Ours(Received):
+    """An end of torch's graph below which mpigrad's goes on in the same process: a leaf or a recv function of mpigrad's
+    tensors (`_torch_graphs.py`)."""
+
+    __slots__ = ()
+
+    def gradient(self, grad: Any, create: bool) -> Any:
+        """A gradient that torch has computed, as mpigrad's nodes have it."""
+        return from_torch(grad) if create else elements(grad)
+
+    def accumulate(self, grad: Any, create: bool) -> None:
+        """Add the gradient of a leaf to its `.grad`, in a local pass of torch's engine."""
+        task = GraphTask(DIFF if create else RAW, {self.node: 0}, True)
+        task.feed(self.node, 0, self.gradient(grad if create else grad.clone(), create))
+        task.start(self.node)
+        before, MODE.enabled = MODE.enabled, create
+        try:
+            task.run()
+        finally:
+            MODE.enabled = before
+
+
+def elements(tensor: Any) -> Any:
+    """The elements of a tensor as an array for mpigrad's tensors, which share the memory if possible."""
+    if tensor.dtype in _AS_BITS and tensor.dtype is not torch.bfloat16:
+        raise TypeError(f"mpigrad has no element type like {tensor.dtype}: convert the torch tensor first")
+    plain = tensor.detach()
+    if not plain.is_cpu or plain.layout is not torch.strided:
+        return ADAPTER.array_of(plain)
+    return torch_array(plain.resolve_conj().resolve_neg())
+
+
+def from_torch(tensor: Any) -> Tensor:
+    """The implementation of `mpigrad.interop.torch.from_torch`."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"from_torch(): argument must be a torch.Tensor, not {type(tensor).__name__}")
+    made = wrap(elements(tensor))
+    if tensor.requires_grad and torch.is_grad_enabled() and MODE.enabled:
+        made._grad_fn, made._requires = Converted(ADAPTER, tensor), True
+    return made
+
+
+def recv_node(received: Received, tensors: Sequence[Any]) -> None:
+    """Make tensors the outputs of a node of received tensors."""
+    with torch.inference_mode(False), torch.enable_grad():
+        _apply(_ORIGIN, received, tuple(tensors))
+
+
 class RecvRpc(torch.autograd.Function):
-    """The node below received tensors. Gradients are taken out of the graph before it: it never runs."""
+    """The node below received tensors, and below those that stand for an end of mpigrad's graph.
+
+    In distributed passes, gradients are taken out of the graph before it. It only runs in local passes.
+    """
 
     @staticmethod
     def forward(ctx: Any, origin: Any, received: Received, tensors: tuple[Any, ...]) -> Any:
@@ -248,6 +314,10 @@ class RecvRpc(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        received = ctx.received
+        if type(received) is Ours and type(received.node) is AccumulateGrad:
+            received.accumulate(grads[0], torch.is_grad_enabled())
+            return None, None, None
         raise RuntimeError(
             "a graph that begins on another worker needs mpigrad.distributed.autograd.backward instead of a local backward pass"
         )
@@ -319,7 +389,7 @@ def _separate(grads: list[Any], ends: Sequence[ForeignEdge]) -> None:
     Gradients of received tensors are sent to other workers and then dropped, so they need no copy. `ends` says which are which.
     """
     for place in range(len(grads)):  # `enumerate` would have a reference of its own
-        if type(ends[place][0]) is _RECV_NODE:
+        if type(ends[place][0]) is _RECV_NODE and type(ends[place][0].received) is not Ours:
             continue
         grad = grads[place]
         if grad is None:

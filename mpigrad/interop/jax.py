@@ -55,8 +55,8 @@ def arrays(tree: Any) -> Any:
 def gradients(tree: Any, context_id: int | None = None) -> Any:
     """A pytree like `tree` with the gradients of its tensors as JAX arrays, for optimizers of JAX.
 
-    `context_id`: those that this context of distributed autograd holds; by default those in `.grad`. Zeros where
-    there is none.
+    `context_id`: take the gradients from this distributed autograd context; by default they are taken from `.grad`. Tensors
+    without a gradient get zeros.
     """
     from . import _jax_stage
 

@@ -1,5 +1,6 @@
-"""Scripted functions and modules: Python source compiled to a typed graph (TorchScript's language). RPC sends
-scripted functions by name.
+"""Scripted functions and modules: Python source compiled to a typed graph, in TorchScript's language. RPC calls them by name.
+
+docs/jit.md is an introduction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The errors of scripting, under PyTorch's path."""
+"""The errors of `jit.script`, under PyTorch's module path."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Linear algebra: matrix products, linear equations, factorizations, norms.
 
-Matrices are the last two dimensions of tensors; dimensions before them are batches. `out` is a tensor (or a tuple of
-them) to which the result is written.
+Matrices are the last two dimensions of tensors; dimensions before them are batches. `out` is a tensor to which the result
+is written; functions that return a named tuple ignore it.
 """
 
 from __future__ import annotations

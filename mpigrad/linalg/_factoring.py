@@ -21,7 +21,8 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     """The lower triangular L with A = L L^H of positive definite matrices; with `upper`, the upper triangular U with
     A = U^H U.
 
-    Only one triangle of `A` (..., n, n) is read. Raises a LinAlgError if a matrix is not positive definite.
+    Only one triangle of `A` (..., n, n) is read. Raises a LinAlgError if a matrix is not positive definite. `out`: a tensor
+    to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.cholesky(mpigrad.tensor([[4.0, 0.0], [0.0, 9.0]]))
@@ -45,7 +46,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, o
     """The named tuple (L, info): the result of `cholesky`, and for each matrix 0, or the order of the leading minor
     that is not positive definite.
 
-    `check_errors`: raise a LinAlgError in that case.
+    `check_errors`: raise a LinAlgError in that case. `out` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.linalg.cholesky_ex(-mpigrad.eye(2)).info
@@ -76,8 +77,8 @@ def old_cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = Non
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """The named tuple (Q, R) with A = Q R: Q has orthonormal columns, R is upper triangular.
 
-    `mode` for A (m, n) with k = min(m, n): "reduced" (default; Q is (m, k), R (k, n)), "complete" (Q is (m, m), R (m,
-    n)) or "r" (Q is empty).
+    `mode` for A (m, n) with k = min(m, n): "reduced" (default; Q is (m, k), R (k, n)), "complete" (Q is (m, m), R (m, n))
+    or "r" (Q is empty). `out` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.linalg.qr(mpigrad.ones(3, 2)).R.shape
@@ -114,7 +115,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
     """The singular value decomposition, the named tuple (U, S, Vh) with A = U diag(S) Vh; S is in descending order.
 
     `full_matrices` (default): U and Vh are square; False: only the columns and rows that belong to S. `driver` has no
-    effect.
+    effect. `out` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.linalg.svd(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -126,6 +127,8 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values of matrices, in descending order. `driver` has no effect.
+
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.svdvals(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]]))
@@ -162,7 +165,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """The named tuple (eigenvalues, eigenvectors) of symmetric (or Hermitian) matrices: real values in ascending
     order, vectors as columns.
 
-    `UPLO`: the triangle of `A` that is read, "L" or "U".
+    `UPLO`: the triangle of `A` that is read, "L" or "U". `out` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.linalg.eigh(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -176,6 +179,8 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
     """The eigenvalues of symmetric (or Hermitian) matrices, in ascending order. `UPLO`: the triangle that is read,
     "L" or "U".
 
+    `out`: a tensor to which the result is written.
+
     >>> import mpigrad
     >>> mpigrad.linalg.eigvalsh(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])
@@ -188,6 +193,8 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
     """The named tuple (eigenvalues, eigenvectors) of square matrices, both complex; vectors are columns, in no
     particular order.
 
+    `out` is ignored.
+
     >>> import mpigrad
     >>> mpigrad.linalg.eig(mpigrad.eye(2)).eigenvalues.real
     tensor([1., 1.])
@@ -198,6 +205,8 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
 
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex eigenvalues of square matrices, in no particular order.
+
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.eigvals(mpigrad.eye(2)).real

@@ -55,7 +55,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """The LU factorization of matrices with row exchanges: the named tuple (LU, pivots), for `lu_solve`.
 
     LU has U in its upper triangle and L, without its ones, below; pivots[i] (from 1) is the row with which row i was
-    exchanged. `pivot=False` (without exchanges) is not supported on the CPU.
+    exchanged. `pivot=False` (without exchanges) is not supported on the CPU. `out` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.linalg.lu_factor(mpigrad.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
@@ -73,7 +73,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
     """The named tuple (LU, pivots, info): the result of `lu_factor`, and for each matrix 0 or the number of the first
     zero on the diagonal of U.
 
-    `check_errors`: raise a LinAlgError in that case.
+    `check_errors`: raise a LinAlgError in that case. `out` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.linalg.lu_factor_ex(mpigrad.zeros(2, 2)).info
@@ -89,6 +89,8 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """The named tuple (P, L, U) with A = P L U: a permutation, a lower triangular matrix with ones on its diagonal,
     an upper triangular one.
+
+    `pivot` must be True. `out` is ignored.
 
     >>> import mpigrad
     >>> P, L, U = mpigrad.linalg.lu(mpigrad.tensor([[1.0, 2.0], [2.0, 2.0]]))
@@ -109,7 +111,8 @@ def lu_solve(
 ) -> Tensor:
     """The solution X of A X = B, given the results `LU` and `pivots` of `lu_factor(A)`.
 
-    `left=False` solves X A = B; `adjoint` solves with the conjugate transpose of A.
+    `left=False` solves X A = B; `adjoint` solves with the conjugate transpose of A. `out`: a tensor to which the result is
+    written.
 
     >>> import mpigrad
     >>> factors = mpigrad.linalg.lu_factor(mpigrad.tensor([[0.0, 2.0], [4.0, 0.0]]))

@@ -24,8 +24,8 @@ def norm(
 ) -> Tensor:
     """A vector norm of all elements or along `dim`; a matrix norm if `ord` is given and the dimensions are two.
 
-    `ord` is that of `vector_norm` (default: 2) or `matrix_norm`. `keepdim`: keep the dimensions with length 1.
-    `dtype`: convert to this type first.
+    `ord` is that of `vector_norm` (default: 2) or `matrix_norm`. `keepdim`: keep the dimensions with length 1. `dtype`:
+    convert to this type first. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.norm(mpigrad.tensor([3.0, 4.0]))
@@ -59,8 +59,8 @@ def matrix_norm(
     """A norm of matrices in the two dimensions `dim`.
 
     `ord`: "fro" (default; root of the sum of squares), "nuc" (sum of singular values), 2 or -2 (largest or smallest
-    singular value), 1 or -1 (largest or smallest sum of |x| over a column), inf or -inf (over a row). `keepdim`: keep
-    the dimensions with length 1. `dtype`: convert to this type first.
+    singular value), 1 or -1 (largest or smallest sum of |x| over a column), inf or -inf (over a row). `keepdim`: keep the
+    dimensions with length 1. `dtype`: convert to this type first. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_norm(mpigrad.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
@@ -98,7 +98,8 @@ def _by_singular_values(A: Tensor, ord: Any, row: int, column: int, keepdim: boo
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number of matrices: by default the ratio of the largest to the smallest singular value.
 
-    `p`: another norm, as `ord` of `matrix_norm`; the number is then norm(A) * norm(A^-1).
+    `p`: another norm, as `ord` of `matrix_norm`; the number is then norm(A) * norm(A^-1). `out`: a tensor to which the
+    result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.cond(mpigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -125,7 +126,7 @@ def matrix_rank(
     """The rank of matrices: the number of singular values that are larger than max(atol, rtol * largest one).
 
     If neither is given, `rtol` is the larger side of the matrix times the precision of its type. `hermitian`: use
-    eigenvalues. `tol` is an older name of `atol`.
+    eigenvalues. `tol` is an older name of `atol`. `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_rank(mpigrad.ones(3, 3))
@@ -144,6 +145,8 @@ def matrix_rank(
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The vector product along `dim`, which has length 3.
 
+    `out`: a tensor to which the result is written.
+
     >>> import mpigrad
     >>> mpigrad.linalg.cross(mpigrad.tensor([1.0, 0.0, 0.0]), mpigrad.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
@@ -153,6 +156,8 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The inner products of vectors along `dim`, with the first factor conjugated.
+
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.vecdot(mpigrad.ones(2, 3), mpigrad.ones(2, 3))

@@ -47,7 +47,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """The named tuple (inverse, info): info is, for each matrix, 0 or the number (from 1) of its first zero pivot.
 
-    `check_errors`: raise a LinAlgError for singular matrices.
+    `check_errors`: raise a LinAlgError for singular matrices. `out` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.linalg.inv_ex(mpigrad.eye(2)).info
@@ -70,7 +70,8 @@ def _is_vector(a: Any, b: Any) -> bool:
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """The solution X of A X = B for square matrices A (..., n, n); with `left=False`, of X A = B.
 
-    `B` is (..., n, k), or a vector (n,) or batch of vectors (..., n). Raises a LinAlgError if a matrix is singular.
+    `B` is (..., n, k), or a vector (n,) or batch of vectors (..., n). Raises a LinAlgError if a matrix is singular. `out`:
+    a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.solve(mpigrad.tensor([[2.0, 0.0], [0.0, 4.0]]), mpigrad.ones(2))
@@ -119,7 +120,8 @@ def solve_triangular(
 ) -> Tensor:
     """The solution X of A X = B for triangular matrices; the other triangle of A is not read.
 
-    `upper`: which triangle A has. `left=False` solves X A = B. `unitriangular`: the diagonal counts as ones.
+    `upper`: which triangle A has. `left=False` solves X A = B. `unitriangular`: the diagonal counts as ones. `out`: a
+    tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.solve_triangular(mpigrad.tensor([[2.0, 0.0], [9.0, 4.0]]), mpigrad.ones(2, 1), upper=True)
@@ -144,6 +146,8 @@ def solve_triangular(
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of square matrices.
 
+    `out`: a tensor to which the result is written.
+
     >>> import mpigrad
     >>> mpigrad.linalg.det(mpigrad.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(8.)
@@ -155,6 +159,8 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def slogdet(A: Tensor, *, out: Any = None) -> Any:
     """The named tuple (sign, logabsdet): the sign of the determinant and the logarithm of its absolute value, without
     overflow.
+
+    `out` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.linalg.slogdet(mpigrad.eye(2)).logabsdet
@@ -192,8 +198,9 @@ def pinv(
     """The Moore-Penrose pseudo-inverse: the inverse where there is one, otherwise the least-squares solution of A X =
     I.
 
-    Singular values up to max(atol, rtol * largest one) count as zero; by default `rtol` is the larger side of the
-    matrix times the precision of its type. `hermitian`: use eigenvalues. `rcond` is an older name of `rtol`.
+    Singular values up to max(atol, rtol * largest one) count as zero; by default `rtol` is the larger side of the matrix
+    times the precision of its type. `hermitian`: use eigenvalues. `rcond` is an older name of `rtol`. `out`: a tensor to
+    which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.pinv(mpigrad.tensor([[2.0], [0.0]]))
@@ -220,6 +227,8 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 @guarded
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The `n`-th power of square matrices, for an int n; negative powers are powers of the inverse.
+
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.matrix_power(mpigrad.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
@@ -263,7 +272,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     """The named tuple (result, info): the result of `solve`, and for each matrix 0 or the number (from 1) of its
     first zero pivot.
 
-    `check_errors`: raise a LinAlgError for singular matrices.
+    `check_errors`: raise a LinAlgError for singular matrices. `out` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.linalg.solve_ex(mpigrad.eye(2), mpigrad.ones(2)).info
@@ -281,6 +290,8 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of several matrices (the first and the last may be vectors), in the order that needs the fewest
     multiplications.
+
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.linalg.multi_dot([mpigrad.ones(2, 3), mpigrad.ones(3, 4), mpigrad.ones(4)])
@@ -366,6 +377,8 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """The solution X of tensordot(A, X, X.ndim) = B. `dims`: dimensions of A to move to the end first.
 
+    `out`: a tensor to which the result is written.
+
     >>> import mpigrad
     >>> mpigrad.linalg.tensorsolve(mpigrad.eye(4).reshape(2, 2, 4), mpigrad.ones(2, 2))
     tensor([1., 1., 1., 1.])
@@ -379,7 +392,10 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out:
 
 @guarded
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The solution X of A X = B, given the lower triangular factor `L` of A; with `upper`, the upper one.
+    """The solution X of A X = B, given the lower triangular `L` with A = L L^H; with `upper`, the upper triangular U with A =
+    U^H U.
+
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.cholesky_solve(mpigrad.ones(1, 1), mpigrad.tensor([[2.0]]))
@@ -392,7 +408,9 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | N
 
 @guarded
 def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A, given its lower triangular factor `L`; with `upper`, the upper one.
+    """The inverse of A, given the lower triangular `L` with A = L L^H; with `upper`, the upper triangular U with A = U^H U.
+
+    `out`: a tensor to which the result is written.
 
     >>> import mpigrad
     >>> mpigrad.cholesky_inverse(mpigrad.tensor([[2.0]]))

@@ -1,4 +1,7 @@
-"""Processes, with the API of `torch.multiprocessing`. Processes of `spawn` and of loops of `Process` are MPI ranks."""
+"""The API of `torch.multiprocessing`: `spawn` starts the ranks of an MPI job from a plain `python main.py`.
+
+A program that starts its processes in a loop of `Process(...).start()` gets ranks of an MPI job, too.
+"""
 
 from __future__ import annotations
 

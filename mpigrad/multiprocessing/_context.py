@@ -14,7 +14,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class ProcessContext:
-    """The ranks that `spawn(..., join=False)` has started; `processes` has one of Python's process objects for each."""
+    """What `spawn(..., join=False)` returns: the ranks that it has started. `processes` is a list of Python's process objects."""
 
     def __init__(self, job: StartedJob | None, processes: Sequence[Any] = ()) -> None:
         self._job = job
@@ -26,11 +26,11 @@ class ProcessContext:
 
     @property
     def sentinels(self) -> dict[int, int]:
-        """For each rank on this host, its rank and a file descriptor that becomes ready when it ends."""
+        """A dict from the rank of each process on this host to a file descriptor that becomes ready when the process ends."""
         return {process.sentinel: rank for rank, process in enumerate(self.processes)}
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until all ranks have ended; True then. False after `timeout` seconds.
+        """Wait until all ranks have ended, and return True; after `timeout` seconds (None: no limit) return False.
 
         Raises a `ProcessRaisedException` or `ProcessExitedException` if a rank has failed. The launcher ends the
         other ranks when one fails, so `grace_period` has no effect.

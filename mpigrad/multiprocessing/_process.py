@@ -182,7 +182,9 @@ def _no_launcher() -> Iterator[None]:
 
 
 class Process(multiprocessing.Process):
-    """Python's process; in a loop that passes its number and the size of the world, a rank of an MPI job."""
+    """Python's `multiprocessing.Process`. If a loop starts several with `args=(number, size, ...)`, each becomes a rank of an
+    MPI job.
+    """
 
     _start_method: str | None = None  # or the default one
 
@@ -200,7 +202,7 @@ class Process(multiprocessing.Process):
 
     @property
     def sentinel(self) -> int:
-        """A file descriptor that becomes ready when the process ends."""
+        """A file descriptor that becomes ready for reading when the process ends."""
         popen = self._popen  # type: ignore[attr-defined]
         if not isinstance(popen, RankPopen):
             return super().sentinel

@@ -62,7 +62,7 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """The same as `spawn`: ranks are always new processes; `start_method` has no effect."""
+    """The same as `spawn`. Ranks are always new processes, so `start_method` is ignored."""
     multiprocessing.get_context(start_method)  # ValueError for unknown start methods
     note_ignored_addresses("spawn")
     size = launched_size()

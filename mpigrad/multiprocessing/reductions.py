@@ -97,7 +97,7 @@ def rebuild_tensor(cls: type[Tensor], where: Any, place: tuple[Any, ...], requir
 
 
 def init_reductions() -> None:
-    """Register these functions with Python's multiprocessing; called when `mpigrad.multiprocessing` is imported.
+    """Tell Python's multiprocessing how to send tensors to other processes; called when `mpigrad.multiprocessing` is imported.
 
     >>> import mpigrad.multiprocessing as mp
     >>> mp.init_reductions()

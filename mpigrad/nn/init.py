@@ -60,7 +60,10 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill `tensor` in place with random numbers, uniformly distributed in [a, b), and return it."""
+    """Fill `tensor` in place with random numbers, uniformly distributed in [a, b), and return it.
+
+    `generator`: the source of random numbers, by default the global one.
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
@@ -68,6 +71,8 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill `tensor` in place with numbers of the normal distribution with the given mean and standard deviation, and
     return it.
+
+    `generator`: the source of random numbers, by default the global one.
     """
     return tensor.normal_(mean, std, generator=generator)
 
@@ -167,6 +172,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     returns the tensor.
 
     The range is +-gain * sqrt(6 / (fan_in + fan_out)). `tensor` has at least 2 dimensions (out, in, kernel ...).
+    `generator`: the source of random numbers, by default the global one.
     """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
@@ -176,8 +182,8 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     """Fill with normal random numbers so that activations and gradients keep their variance (Glorot initialisation);
     returns the tensor.
 
-    The standard deviation is gain * sqrt(2 / (fan_in + fan_out)). `tensor` has at least 2 dimensions (out, in, kernel
-    ...).
+    The standard deviation is gain * sqrt(2 / (fan_in + fan_out)). `tensor` has at least 2 dimensions (out, in, kernel ...).
+    `generator`: the source of random numbers, by default the global one.
     """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
@@ -230,7 +236,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     """Fill in place with a random orthogonal matrix times `gain`, and return the tensor.
 
     `tensor` has at least 2 dimensions; those after the first are merged. If the matrix is not square, its rows or its
-    columns are orthonormal.
+    columns are orthonormal. `generator`: the source of random numbers, by default the global one.
     """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -252,6 +258,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fill a matrix with normal random numbers of standard deviation `std`, then set the fraction `sparsity` of each
     column to zero.
+
+    `generator`: the source of random numbers, by default the global one.
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")

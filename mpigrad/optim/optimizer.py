@@ -385,12 +385,16 @@ class Optimizer:
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` after `state_dict`; a result other than None replaces the state. Returns
         a handle with `remove()`.
+
+        `prepend`: call it before the other hooks.
         """
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` before a state is loaded; a result other than None replaces it. Returns
         a handle with `remove()`.
+
+        `prepend`: call it before the other hooks.
         """
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 

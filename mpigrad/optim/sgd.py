@@ -17,8 +17,8 @@ from .optimizer import Optimizer
 class SGD(Optimizer):
     """Stochastic gradient descent: parameter -= lr * gradient, with momentum if wanted.
 
-    - `momentum`: the decay of a running sum of gradients, along which steps go; `dampening`: new gradients are
-      multiplied by 1 - dampening.
+    - `momentum`: steps go along a running sum of gradients, which is multiplied by this factor before each gradient is
+      added. `dampening`: the gradient is multiplied by 1 - dampening before.
     - `nesterov`: apply the momentum one step ahead; needs `momentum` and no `dampening`.
 
     `Optimizer` explains the other arguments.

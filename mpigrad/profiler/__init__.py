@@ -1,4 +1,4 @@
-"""Profiling of whole programs: `profile` with schedules of steps, built on autograd's profiler; and traces of all workers."""
+"""Profiling: `profile` records the operators of this process; `trace_workers` records one trace of all RPC workers."""
 
 from __future__ import annotations
 

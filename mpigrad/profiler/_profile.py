@@ -14,7 +14,7 @@ from ..autograd.profiler_util import EventList
 
 
 class ProfilerActivity(enum.Enum):
-    """The kinds of activity that can be profiled; only the CPU is."""
+    """What can be profiled; only the CPU can."""
 
     CPU = 0
     CUDA = 2
@@ -48,7 +48,8 @@ def schedule(
     """A schedule for `profile`: which steps of a loop are recorded.
 
     Skip `skip_first` steps, then repeat cycles: `wait` steps without profiler, `warmup` steps that are profiled and
-    dropped, `active` steps that are recorded; `repeat` cycles, 0 for no end.
+    dropped, `active` steps that are recorded; `repeat` cycles, 0 for no end. `skip_first_wait=1`: without the
+    `wait` steps of the first cycle.
 
     >>> import mpigrad.profiler
     >>> plan = mpigrad.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
@@ -171,20 +172,20 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Start profiling, with the first step; `with profile()` does so."""
+        """Start profiling, and the first step; entering a `with` block does the same."""
         if self.current_action in _RECORDS:
             self._begin()
         self._begin_step()
 
     def stop(self) -> None:
-        """End profiling, with the last step; the end of a `with` block does so."""
+        """End the last step and profiling; leaving the `with` block does the same."""
         self._end_step()
         if self._running:
             self._end()
             self._ready()
 
     def step(self) -> None:
-        """Mark the end of a step and the start of the next."""
+        """Mark the end of one step of the program and the start of the next, for the `schedule`."""
         self._end_step()
         before = self.current_action
         self.step_num += 1

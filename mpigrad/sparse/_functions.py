@@ -14,8 +14,9 @@ from .._tensor import Tensor
 
 
 def sum(input: Tensor, dim: int | tuple[int, ...] | list[int] | None = None, dtype: dtype | None = None) -> Tensor:
-    """The sum of all elements of a sparse tensor (dense), or over dimensions (sparse); the gradient is sparse, with
-    the indices of `input`.
+    """The sum of the elements of a sparse tensor: of all, as a dense tensor with one number, or over `dim`, as a sparse tensor.
+
+    The gradient is sparse, with the indices of `input`.
 
     `dim`: a dimension or several. `dtype`: convert to this type first.
 
@@ -35,7 +36,7 @@ def sum(input: Tensor, dim: int | tuple[int, ...] | list[int] | None = None, dty
 
 
 def mm(sparse: Tensor, dense: Tensor) -> Tensor:
-    """A sparse matrix times a dense one: dense, with a sparse gradient for the sparse factor.
+    """The product of a sparse matrix and a dense one, as a dense matrix. The gradient of the sparse factor is sparse.
 
     >>> import mpigrad
     >>> a = mpigrad.sparse_coo_tensor([[0], [1]], [2.0], (2, 2))

@@ -49,17 +49,19 @@ class FileCheck:
         return self._add("-SAME", text)
 
     def check_next(self, text: str) -> FileCheck:
-        """Require that `text` occurs on the next line."""
+        """Require that `text` occurs on the line after that of the previous match."""
         return self._add("-NEXT", text)
 
     def check_count(self, text: str, count: int, exactly: bool = False) -> FileCheck:
-        """Require that `text` occurs `count` times; with `exactly`, not more often before the next match."""
+        """Require that `text` occurs at least `count` times; with `exactly`, exactly so often before the next match."""
         if count < 0:
             raise ValueError(f"count must not be negative, got {count}")
         return self._add("-COUNT", text, count, exactly)
 
     def check_dag(self, text: str) -> FileCheck:
-        """Require that `text` occurs; consecutive texts of `check_dag` may occur in any order."""
+        """Require that `text` occurs after the previous match; texts of consecutive calls of `check_dag` may occur in any
+        order.
+        """
         return self._add("-DAG", text)
 
     def check_regex(self, text: str) -> FileCheck:
@@ -82,7 +84,7 @@ class FileCheck:
         return self._add("-SOURCE-HIGHLIGHTED", text)
 
     def run(self, *texts: Any) -> None:
-        """Apply the checks to a text: `run(text)`; a RuntimeError with the surrounding text if one fails.
+        """Apply the checks to a text: `run(text)`. If one fails, a RuntimeError shows the part of the text.
 
         `run(checks, text)` reads the checks from lines of `checks` such as `# CHECK-NEXT: aten::add`.
         """

@@ -10,10 +10,12 @@ if TYPE_CHECKING:  # they need pytest
 
 
 class World:
-    """This rank and the others, as a test sees them: ranks, names of workers, and collective functions that cannot hang.
+    """What a test on several ranks gets from the fixtures `rpc_world` and `mpi_world` (docs/guides/testing.md).
 
-    The fixtures `rpc_world` and `mpi_world` of the pytest plugin return it. `barrier` and `gather` use a separate MPI
-    communicator, not RPC, so they also work while RPC is not running; they raise an error if another rank's test has failed.
+    `rank` is this rank, `world_size` the number of ranks.
+
+    `barrier` and `gather` use a separate MPI communicator, not RPC, so they also work while RPC is not running; they raise
+    an error if another rank's test has failed, instead of waiting for it.
     """
 
     def __init__(self, channel: Channel | None, verdicts: JointVerdicts | None) -> None:
@@ -27,7 +29,9 @@ class World:
         return f"<World: rank {self.rank} of {self.world_size}>"
 
     def worker(self, rank: int) -> str:
-        """The name of the worker on a rank, as `rpc_world` starts it; ranks beyond the last one count from 0 again."""
+        """The name of the worker on `rank`, under which `rpc_world` has started it; `rank` is taken modulo the number of
+        ranks.
+        """
         return f"worker{rank % self.world_size}"
 
     @property
@@ -46,12 +50,12 @@ class World:
         return self.worker(self.next_rank)
 
     def gather(self, value: Any) -> list[Any]:
-        """The values that all ranks give, as a list in the order of ranks; all ranks must call it equally often."""
+        """Collect `value` from all ranks and return the list, in the order of ranks, on every rank. All ranks must call it."""
         if self._channel is None or self._verdicts is None:
             return [value]
         self._meetings += 1
         return self._channel.gather(f"meeting {self._meetings}", value, self._verdicts.raise_for_peers)
 
     def barrier(self) -> None:
-        """Wait until all ranks have called it."""
+        """Wait until all ranks have called it; an error is raised if the test has failed on another rank."""
         self.gather(None)

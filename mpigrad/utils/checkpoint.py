@@ -20,7 +20,9 @@ from ..autograd.graph import saved_tensors_hooks
 
 
 class CheckpointError(RuntimeError):
-    """Raised if the recomputation saves tensors of another number, shape, dtype or device than the first run."""
+    """Raised if the recomputation of a checkpointed function saves tensors of another number, shape, dtype or device than the
+    first run.
+    """
 
 
 class _Enough(Exception):
@@ -125,8 +127,8 @@ def checkpoint(
     - `early_stop`: end the second call as soon as all tensors are there.
     - `determinism_check`: "default" compares shapes, types and devices of the recomputed tensors (a CheckpointError
       if they differ), "none" nothing.
-    - `context_fn`: returns two context managers, for the first and the second call. `use_reentrant` makes no
-      difference here.
+    - `context_fn`: returns two context managers, for the first and the second call. `use_reentrant` and `debug` are
+      accepted as in PyTorch and ignored.
 
     >>> import mpigrad
     >>> from mpigrad.utils.checkpoint import checkpoint

@@ -1,20 +1,27 @@
-"""Deaths at any time: ranks are killed or stopped during calls, transfers, RRefs, backward passes, collectives and `shutdown`.
+"""Deaths at any time: another process kills or stops ranks of a job, whatever they do at this moment.
 
     python -m tests.attack.deaths --kills 200
+    python -m tests.attack.deaths --kills 200 --seconds 400 --keep build/deaths.jsonl   # again and again, until all are done
 
-Each job has 4 or 8 ranks, of which about half die at random moments. All survivors work on: each of them makes calls, passes and
-RRefs with random others. A call to a dead worker must fail with WorkerLostError, which names it; every other operation must
-succeed with the right result, every call that succeeded must have run once, and nothing may be left over at the end. The
-parent process starts the jobs, checks that all survivors end well and in time, and prints the times from death to event.
+Each job has 4 or 8 ranks, of which about half die at random moments, rank 0 too, some of them at the same moment. The parent
+process sends the signals. It reads in a file what the ranks do, so it can choose the moment. There are four kinds of jobs:
 
-With `--collectives` another thread of each rank makes collectives with all; each must succeed, or fail on all survivors, which
-then shrink the group. Open MPI 5.0.11 crashes now and then (in ompi_comm_revoke_local) if a rank dies while others are inside
-MPI_Comm_shrink.
+    work         each rank makes calls, transfers, RRefs and passes with random others; some ranks are idle, and only answer
+    collectives  the same, and another thread of each rank sums over all ranks, and shrinks the group after a death
+    idle         nobody sends anything
+    init         the signals arrive during `init_rpc`, which must then succeed on all survivors, or raise on all of them
+
+In the first two kinds, some ranks die during `shutdown`. A call to a dead worker must fail with WorkerLostError, which names it,
+and a collective with RankLostError, which names the dead; every other operation must succeed with the right result, every call
+that succeeded must have run once, and nothing may be left over at the end. Each survivor must notice each death, within a second
+if it was SIGKILL, and after SIGSTOP within the time that heartbeats allow. The job must end well, in time, and leave no process
+behind.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import gc
 import json
 import os
@@ -27,6 +34,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,53 +46,53 @@ import mpigrad
 import mpigrad.distributed as dist
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
+from mpigrad.futures import Future
 
 MIDDLE = (1_000, 30_000)  # bytes of arrays inside a frame, some of which MPI would send in parts
 LARGE = np.arange(150_000, dtype=np.float64)  # 1.2 MB
 DEADLINE = 60.0  # seconds for one job
+KINDS = ("work", "collectives", "idle", "init")
 PHASES = ("work", "work", "work", "shutdown")
+HEARTBEAT = 2.0  # seconds, in jobs with SIGSTOP
+NOTICED = 1.0  # seconds in which a survivor notices a SIGKILL
+STANDSTILL = 2.0  # seconds without a core, after which the times of a job mean nothing: virtual machines are paused now and then
+SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 
 class Death:
-    """Which rank dies, when and how."""
+    """Which rank dies, when and how: `seconds` after all ranks have begun the phase, or after the rank has begun to shut down."""
 
     def __init__(self, rank: int, how: str, phase: str, seconds: float) -> None:
         self.rank, self.how, self.phase, self.seconds = rank, how, phase, seconds
 
 
-def plan(seed: int, size: int, stops: bool) -> list[Death]:
-    """Return the deaths of one job, the same on all ranks; some are at almost the same time."""
+def plan(seed: int, size: int, kind: str, stops: bool) -> list[Death]:
+    """Return the deaths of one job, the same on all ranks; some are at the same time."""
     draw = random.Random(seed)
     ranks = draw.sample(range(size), size // 2 + (size > 4))
-    deaths, moment = [], 0.3
+    deaths, moment = [], draw.uniform(0, 0.08) if kind == "init" else 0.3
     for rank in ranks:
-        how = "stop" if stops and draw.random() < 0.4 else "kill"
-        phase = "work" if how == "stop" else draw.choice(PHASES)
-        moment += draw.choice([0.0, 0.001, 0.03, 0.2, 0.5])
-        deaths.append(Death(rank, how, phase, moment if phase == "work" else draw.uniform(0, 0.03)))
+        how = "stop" if stops and kind != "init" and draw.random() < 0.4 else "kill"
+        phase = "init" if kind == "init" else "work" if how == "stop" else draw.choice(PHASES)
+        moment += draw.choice([0.0, 0.0, 0.001, 0.01] if kind == "init" else [0.0, 0.0, 0.001, 0.03, 0.2, 0.5])
+        deaths.append(Death(rank, how, phase, draw.uniform(0, 0.03) if phase == "shutdown" else moment))
     return deaths
 
 
 class Log:
-    """Lines that ranks append to one file, each in a single write."""
+    """Lines that ranks append to one file, each in a single write; the parent follows it."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-    def write(self, **entry: Any) -> None:
-        os.write(self._file, (json.dumps(entry | {"time": time.monotonic()}) + "\n").encode())
-
-
-def die_later(log: Log, death: Death) -> None:
-    def die() -> None:
-        time.sleep(death.seconds)
-        log.write(event="death", rank=death.rank, how=death.how, phase=death.phase)
-        os.kill(os.getpid(), signal.SIGKILL if death.how == "kill" else signal.SIGSTOP)
-
-    threading.Thread(target=die, daemon=True).start()
+    def write(self, event: str, rank: int, **entry: Any) -> None:
+        """`rank` is that of the writer."""
+        line = {"event": event, "rank": rank, "time": time.monotonic(), **entry}
+        os.write(self._file, (json.dumps(line) + "\n").encode())
 
 
 RUNS: Counter[str] = Counter()
+HELD: list[Future] = []
 
 
 def run_once(token: str, array: Any) -> Any:
@@ -104,6 +112,18 @@ def through(rank: int, x: Any) -> Any:
     return rpc.rpc_sync(rank, twice, args=(x,)) * 3
 
 
+@rpc.functions.async_execution
+def held() -> Future:
+    """A call that is pending until this worker releases it, or dies."""
+    HELD.append(Future())
+    return HELD[-1]
+
+
+def release() -> None:
+    while HELD:
+        HELD.pop().set_result(None)
+
+
 class Survivor:
     """The work of one rank, and what it has seen."""
 
@@ -112,6 +132,9 @@ class Survivor:
         self.random = random.Random(seed * 1000 + rank)
         self.sent: dict[int, list[str]] = {other: [] for other in range(size)}
         self.counts: Counter[str] = Counter()
+
+    def steps(self) -> int:
+        return sum(self.counts.values())
 
     def other(self) -> int:
         return self.random.choice([other for other in range(self.size) if other != self.rank])
@@ -129,7 +152,7 @@ class Survivor:
             self.counts[f"{name} failed"] += 1
 
     def call(self, to: int, _: int) -> None:
-        token = f"{self.rank}-{sum(self.counts.values())}-{self.random.random()}"
+        token = f"{self.rank}-{self.steps()}-{self.random.random()}"
         assert rpc.rpc_sync(to, run_once, args=(token, 7)) == 7
         self.sent[to].append(token)
 
@@ -166,6 +189,18 @@ class Survivor:
             dist_autograd.backward(context_id, [y.sum()])
             assert dist_autograd.get_gradients(context_id)[x].tolist() == [6] * 4
 
+    def wait_for_all(self, log: Log) -> None:
+        """Make a call to each other worker that stays pending; log when it fails."""
+        for to in range(self.size):
+            if to != self.rank:
+                rpc.rpc_async(to, held, timeout=0).add_done_callback(partial(self._answered, log, to))
+
+    def _answered(self, log: Log, to: int, fut: Any) -> None:
+        try:
+            fut.wait()
+        except rpc.WorkerLostError as error:
+            log.write("error", self.rank, of=error.rank, right=error.rank == to and error.name == f"worker{to}")
+
     def check_runs(self) -> None:
         """Check that every call that was answered has run once, on the workers that still live."""
         for to, tokens in self.sent.items():
@@ -176,11 +211,12 @@ class Survivor:
 class Collectives(threading.Thread):
     """Sums over all live ranks, one after the other, until all ranks want to end."""
 
-    def __init__(self) -> None:
+    def __init__(self, doomed: set[int]) -> None:
         super().__init__(daemon=True)
         self.wants_to_end = False
         self.made = self.shrunk = 0
         self.error: BaseException | None = None
+        self._doomed = doomed
         dist.init_process_group()
         self.start()
 
@@ -196,7 +232,8 @@ class Collectives(threading.Thread):
         try:
             dist.all_reduce(sums)
         except dist.RankLostError as error:
-            assert error.ranks, error
+            members = members_of(dist.group.WORLD)
+            assert error.ranks and {members[rank] for rank in error.ranks} <= self._doomed, (error, members)
             dist.group.WORLD.shrink()
             self.shrunk += 1
             return False
@@ -213,6 +250,14 @@ class Collectives(threading.Thread):
         assert not self.is_alive(), "the collectives did not end"
         assert dist.get_world_size() == expected, (dist.get_world_size(), expected)
         dist.destroy_process_group()
+
+
+def members_of(group: Any) -> list[int]:
+    """Return the members' ranks at the start of the job; a shrunken group has numbered them anew."""
+    from mpi4py import MPI
+
+    own, all_ranks = group.comm.Get_group(), MPI.COMM_WORLD.Get_group()
+    return list(MPI.Group.Translate_ranks(own, list(range(own.size)), all_ranks))
 
 
 def value_of(rref: Any) -> Any:
@@ -245,97 +290,233 @@ def wait_until(condition: Any, what: str, seconds: float = 20.0) -> None:
         time.sleep(0.01)
 
 
-def one_rank(seed: int, stops: bool, path: str, with_collectives: bool) -> None:
+def one_rank(seed: int, kind: str, stops: bool, path: str) -> None:
     """The program of each rank."""
     from mpi4py import MPI
 
     rank, size, log = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, Log(path)
-    deaths = plan(seed, size, stops)
-    doomed, early = {death.rank for death in deaths}, {death.rank for death in deaths if death.phase == "work"}
-    rpc.init_rpc(f"worker{rank}", rank=rank, world_size=size)
-    agent = rpc.api._get_current_rpc_agent()
-    collectives = Collectives() if with_collectives else None
-    rpc.on_worker_lost(lambda worker, incarnation, why: log.write(event="lost", rank=worker.id, seen_by=rank, why=why))
-    mine = next((death for death in deaths if death.rank == rank), None)
-    if mine is not None and mine.phase == "work":
-        die_later(log, mine)
+    deaths = plan(seed, size, kind, stops)
+    doomed, early = {death.rank for death in deaths}, {death.rank for death in deaths if death.phase != "shutdown"}
     survivor = Survivor(rank, size, seed, doomed)
-    steps = 0
-    while not early <= agent.lost.keys() or steps < 20:
-        survivor.step()
-        steps += 1
+    log.write("init", rank, pid=os.getpid())
+    time.sleep(survivor.random.uniform(0, 0.03))
+    try:
+        rpc.init_rpc(f"worker{rank}", rank=rank, world_size=size)
+    except rpc.WorkerLostError as error:
+        log.write("error", rank, of=error.rank, right=kind == "init" and f"rank {error.rank}" in str(error))
+        wait_until(lambda: rank not in doomed, "its death", DEADLINE)
+        log.write("survived", rank, started=False)
+        return
+    agent = rpc.api._get_current_rpc_agent()
+    collectives = Collectives(early) if kind == "collectives" else None
+    rpc.on_worker_lost(lambda worker, incarnation, why: log.write("lost", rank, of=worker.id, why=why))
+    active = kind in ("work", "collectives") and survivor.random.random() < 0.75
+    if active:
+        survivor.wait_for_all(log)
+    log.write("work", rank)
+    if active:
+        while not early <= agent.lost.keys() or survivor.steps() < 20:
+            survivor.step()
+    wait_until(lambda: early <= agent.lost.keys(), "all deaths were not noticed", DEADLINE)
     if collectives is not None:
         collectives.end(size - len(early))
     survivor.check_runs()
-    rpc.api._barrier({f"worker{other}" for other in range(size) if other not in early})  # all have checked and work no more
+    left = {f"worker{other}" for other in range(size) if other not in early}
+    rpc.api._barrier(left)  # all have checked and work no more
+    release()
     wait_until(lambda: not any(left_over(agent).values()), f"left over: {left_over(agent)}")
-    rpc.api._barrier({f"worker{other}" for other in range(size) if other not in early})
-    if mine is not None:
-        die_later(log, mine)
+    rpc.api._barrier(left)
+    log.write("shutdown", rank)
     rpc.shutdown(timeout=30)
-    if mine is not None:
-        time.sleep(60)
+    wait_until(lambda: rank not in doomed, "its death", DEADLINE)
     made = {} if collectives is None else {"collectives": collectives.made, "shrunk": collectives.shrunk}
-    log.write(event="survived", rank=rank, steps=steps, counts=survivor.counts | made)
+    log.write("survived", rank, started=True, counts=survivor.counts | made)
 
 
 # -- the parent --------------------------------------------------------------------------------------------------------
-def one_job(seed: int, size: int, stops: bool, collectives: bool = False) -> dict[str, Any]:
-    """Run one job; AssertionError if a survivor failed, hung, or ended with an error. Returns its numbers."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "log"
-        options = ["--heartbeat", "2"] if stops else []
-        command = [sys.executable, "-m", "mpigrad", "run", "--survive", *options, "-n", str(size), "-m", "tests.attack.deaths"]
+class Job:
+    """One job: starts it, sends the signals of its plan, and checks what its ranks have logged."""
+
+    def __init__(self, seed: int, size: int, kind: str, stops: bool) -> None:
+        self.size, self.plan = size, plan(seed, size, kind, stops)
+        self.name = f"seed {seed}, {size} ranks, {kind}{', stops' * stops}"
+        self._arguments = ["--seed", str(seed), "--kind", kind, *(["--stops"] if stops else [])]
+        self._options = ["--heartbeat", str(HEARTBEAT)] if stops else []
+        self.lines: list[dict[str, Any]] = []
+        self.died: dict[int, float] = {}  # rank -> time
+        self._pids: dict[int, int] = {}
+        self.stood_still = 0.0  # the longest time in which this process, which only waits, could not run
+
+    def run(self) -> dict[str, Any]:
+        """Run the job; AssertionError if a survivor failed, hung, or ended with an error. Returns its numbers."""
         began = time.monotonic()
-        done = subprocess.run(
-            [*command, "--rank-program", str(path), "--seed", str(seed), *(["--stops"] if stops else []),
-             *(["--collectives"] if collectives else [])],
-            capture_output=True, text=True, timeout=DEADLINE + 30,
-        )  # fmt: skip
-        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        deaths = {line["rank"]: line for line in lines if line["event"] == "death"}
-        planned = plan(seed, size, stops)
-        survived = sorted(line["rank"] for line in lines if line["event"] == "survived")
-        expected = sorted(set(range(size)) - {death.rank for death in planned})
-        what = f"seed {seed}, {size} ranks, stops {stops}, code {done.returncode}: {done.stdout}\n{done.stderr}\n{lines}"
-        assert survived == expected and done.returncode == 0, f"survived {survived}, not {expected}; {what}"
-        times: dict[str, list[float]] = {"kill": [], "stop": []}
-        for line in lines:
-            if line["event"] == "lost" and line["seen_by"] in expected:
-                death = deaths[line["rank"]]
-                times[death["how"]].append(line["time"] - death["time"])
-        return {"deaths": len(deaths), "times": times, "seconds": time.monotonic() - began}
+        with tempfile.TemporaryDirectory() as folder, open(Path(folder) / "out", "w+") as output:
+            log = Path(folder) / "log"
+            log.touch()
+            command = [sys.executable, "-m", "mpigrad", "run", "--survive", *self._options, "-n", str(self.size)]
+            program = ["-m", "tests.attack.deaths", "--rank-program", str(log), *self._arguments]
+            process = subprocess.Popen([*command, *program], stdout=output, stderr=subprocess.STDOUT)
+            try:
+                self._attack(process, log, began + DEADLINE + 30)
+                left = [pid for pid in self._pids.values() if exists(pid)]
+            finally:
+                process.kill()
+                process.wait()
+                for pid in filter(exists, self._pids.values()):
+                    os.kill(pid, signal.SIGKILL)
+            output.seek(0)
+            what = f"{self.name}, code {process.returncode}: {output.read()}\n{self.lines}"
+        assert process.returncode == 0, what
+        assert not left, f"processes {left} are left over; {what}"
+        return {"times": self._times(what), "started": self._started(what), "seconds": time.monotonic() - began}
+
+    def _attack(self, process: subprocess.Popen[bytes], log: Path, limit: float) -> None:
+        """Send the signals of the plan, and follow the log, until the job has ended."""
+        waiting = list(self.plan)
+        with log.open() as file:
+            while process.poll() is None and time.monotonic() < limit:
+                self._read(file)
+                for death in [death for death in waiting if time.monotonic() >= self._due(death)]:
+                    waiting.remove(death)
+                    self.died[death.rank] = time.monotonic()
+                    os.kill(self._pids[death.rank], SIGNALS[death.how])
+                began = time.monotonic()
+                time.sleep(0.0005)
+                self.stood_still = max(self.stood_still, time.monotonic() - began)
+            self._read(file)
+
+    def _read(self, file: Any) -> None:
+        for text in file:
+            line = json.loads(text)
+            self.lines.append(line)
+            if line["event"] == "init":
+                self._pids[line["rank"]] = line["pid"]
+
+    def _due(self, death: Death) -> float:
+        """Return when the death is due; infinity if that is not known yet."""
+        begun = {line["rank"]: line["time"] for line in self.lines if line["event"] == death.phase}
+        needed = {death.rank} if death.phase == "shutdown" else set(range(self.size))
+        return max(begun[rank] for rank in needed) + death.seconds if needed <= begun.keys() else float("inf")
+
+    def _times(self, what: str) -> dict[str, list[float]]:
+        """Check what was logged; returns the times from deaths to events and to errors of pending calls, for each signal."""
+        deaths = {death.rank: death for death in self.plan}
+        survivors = set(range(self.size)) - deaths.keys()
+        ended = {line["rank"]: line for line in self.lines if line["event"] == "survived"}
+        assert ended.keys() == survivors, f"survived {sorted(ended)}, not {sorted(survivors)}; {what}"
+        assert self.died.keys() == deaths.keys(), f"sent signals to {sorted(self.died)}, not {sorted(deaths)}; {what}"
+        started = self._started(what)
+        times: dict[str, list[float]] = {f"{how} {event}": [] for how in SIGNALS for event in ("lost", "error")}
+        seen = set()
+        for line in self.lines:
+            if line["event"] not in ("lost", "error") or line["rank"] not in survivors:
+                continue
+            assert line["of"] in self.died, f"{line} is about a rank that lives; {what}"
+            assert line.get("right", True), f"{line} does not name the dead; {what}"
+            death = deaths[line["of"]]
+            # a start fails because of the first death that it meets
+            since = min(self.died.values()) if not started else self.died[death.rank]
+            seconds = line["time"] - since
+            assert 0 <= seconds <= self._bound(death), f"{line} came after {seconds:.2f} s; {what}"
+            times[f"{death.how} {line['event']}"].append(seconds)
+            seen.add((line["rank"], death.rank))
+        for death in self.plan:
+            if death.phase != "shutdown" and started:
+                missing = {rank for rank in survivors if (rank, death.rank) not in seen}
+                assert not missing, f"ranks {missing} have not noticed the death of rank {death.rank}; {what}"
+        return times
+
+    def _started(self, what: str) -> bool:
+        started = {line["started"] for line in self.lines if line["event"] == "survived"}
+        assert len(started) == 1, f"init_rpc succeeded on some survivors only; {what}"
+        return started.pop()
+
+    def _bound(self, death: Death) -> float:
+        """Return the seconds in which each survivor must notice a death.
+
+        A stopped rank is found by the next one, within 1.5 times the heartbeat's time. If that dies too, its successor must first
+        find that, and then begins to count anew.
+        """
+        if death.how == "kill":
+            return NOTICED
+        doomed, following = {each.rank for each in self.plan}, 0
+        while (death.rank + 1 + following) % self.size in doomed:
+            following += 1
+        return 1.5 * HEARTBEAT * (1 + following) + NOTICED
 
 
-def attack(
-    kills: int, seed: int, sizes: tuple[int, ...] = (4, 8), quiet: bool = False, collectives: bool = False
-) -> dict[str, list[float]]:
-    """Run jobs until so many ranks have died; prints a line for each, and the times from death to event."""
-    died, times = 0, {"kill": [], "stop": []}  # type: tuple[int, dict[str, list[float]]]
-    while died < kills:
-        job = one_job(seed, sizes[seed % len(sizes)], stops=seed % 3 == 2, collectives=collectives)
-        died += job["deaths"]
-        for how, each in job["times"].items():
-            times[how] += each
-        if not quiet:
-            print(f"seed {seed}: {job['deaths']} deaths in {job['seconds']:.1f} s, {died} of {kills}", flush=True)
+def exists(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"  # a zombie has ended
+
+
+def one_job(seed: int, size: int, kind: str, stops: bool) -> dict[str, Any]:
+    """Run one job and return its numbers: its deaths by signal, and the times from a death to what survivors saw of it."""
+    job = Job(seed, size, kind, stops)
+    try:
+        done = job.run()
+    except AssertionError:
+        if job.stood_still < STANDSTILL:
+            raise
+        print(f"{job.name} failed, but this machine stood still for {job.stood_still:.1f} s: the job runs again", flush=True)
+        job = Job(seed, size, kind, stops)
+        done = job.run()
+    return {"seed": seed, "size": size, "kind": kind, "deaths": Counter(death.how for death in job.plan), **done}
+
+
+def attack(kills: int, seed: int, seconds: float, keep: Path | None) -> None:
+    """Run jobs until so many ranks were killed, in these and in earlier runs with the same file `keep`, or the time is over."""
+    jobs = [json.loads(line) for line in keep.read_text().splitlines()] if keep is not None and keep.exists() else []
+    done = {job["seed"] for job in jobs}
+    limit = time.monotonic() + seconds
+    while (killed := sum(job["deaths"].get("kill", 0) for job in jobs)) < kills and time.monotonic() < limit:
+        if seed not in done:
+            job = one_job(seed, (4, 8)[seed // len(KINDS) % 2], KINDS[seed % len(KINDS)], stops=seed % 3 == 2)
+            jobs.append(job)
+            what = f"{job['kind']}, {job['size']} ranks, {sum(job['deaths'].values())} deaths in {job['seconds']:.1f} s"
+            print(f"seed {seed}: {what}; {killed + job['deaths']['kill']} of {kills} killed", flush=True)
+            if keep is not None:
+                with keep.open("a") as file:
+                    file.write(json.dumps(job) + "\n")
         seed += 1
-    for how, each in times.items():
-        if each and not quiet:
-            median, worst = statistics.median(each) * 1e3, max(each) * 1e3
-            print(f"{how}: {len(each)} events, from death to event {median:.0f} ms (median), {worst:.0f} ms (worst)", flush=True)
-    return times
+    print(json.dumps(summary(jobs), indent=2))
+
+
+def summary(jobs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the numbers of all jobs, and the conditions."""
+    from mpi4py import MPI
+
+    found: dict[str, Any] = {
+        "date": datetime.date.today().isoformat(),
+        "MPI": MPI.Get_library_version().splitlines()[0].split(",")[0],
+        "cores": len(os.sched_getaffinity(0)),
+        "jobs": len(jobs),
+        "jobs_whose_start_failed": sum(not job["started"] for job in jobs),
+        "killed": sum(job["deaths"].get("kill", 0) for job in jobs),
+        "stopped": sum(job["deaths"].get("stop", 0) for job in jobs),
+    }
+    for name in jobs[0]["times"] if jobs else ():
+        times = [each * 1e3 for job in jobs for each in job["times"][name]]
+        if times:
+            middle, worst = statistics.median(times), max(times)
+            found[name] = {"times": len(times), "median_ms": round(middle), "worst_ms": round(worst)}
+    return found
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--kills", type=int, default=200, help="end after so many SIGKILLs")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--stops", action="store_true")
-    parser.add_argument("--collectives", action="store_true")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job after this time")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="numbers of all jobs; those in it count")
     parser.add_argument("--rank-program", metavar="LOG")
+    parser.add_argument("--kind", choices=KINDS)
+    parser.add_argument("--stops", action="store_true")
     given = parser.parse_args()
     if given.rank_program:
-        one_rank(given.seed, given.stops, given.rank_program, given.collectives)
+        one_rank(given.seed, given.kind, given.stops, given.rank_program)
     else:
-        attack(given.kills, given.seed, collectives=given.collectives)
+        attack(given.kills, given.seed, given.seconds, given.keep)

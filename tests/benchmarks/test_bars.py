@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from benchmarks import bars
 from benchmarks.bars import BARS, Bar, beyond, faster, shortfalls, within
 from benchmarks.compare import Spread, exponent, ratio, rounds_from_json, spread
+from benchmarks.contestants import package_of, processes
 from benchmarks.plan import FAMILIES, chosen
 from benchmarks.report import bar_table, best_table, in_units, measure_table
 from benchmarks.timing import quantile, repeat, summarise
@@ -124,6 +126,27 @@ def test_tables_show_medians_ratios_and_gaps() -> None:
     assert "15x" in row
     assert row.count("| - ") == 2, "raw and autograd were not measured"
     assert bar_table(RESULTS).count("not measured") > 10
+
+
+def test_an_earlier_state_is_the_rival() -> None:
+    head, _, row = measure_table({"calls.empty": {"before": [3e-5], "mpigrad": [2e-5]}}, {"calls.empty": "s"}).splitlines()
+    assert head == "| measure | mpigrad | before | before / mpigrad |"
+    assert "1.5x" in row
+
+
+def test_an_earlier_state_runs_the_present_programs(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no mpigrad in this directory"), package_of(tmp_path):
+        pass
+    (tmp_path / "mpigrad").mkdir()
+    (tmp_path / "mpigrad" / "__init__.py").touch()
+    (tmp_path / "benchmarks").mkdir()
+    with package_of(tmp_path) as found:
+        (process,) = processes("before", "mlp", 1, 1, before=found)
+        code = "import mpigrad, benchmarks; print(mpigrad.__file__, benchmarks.__file__)"
+        command = [process.command[0], "-c", code]
+        run = subprocess.run(command, env=process.environment, cwd=process.directory, capture_output=True, text=True, check=True)
+        assert run.stdout.split() == [f"{found}/mpigrad/__init__.py", str(Path(bars.__file__).parent / "__init__.py")]
+    assert found is not None and not Path(found).exists()
 
 
 def test_undisturbed_times_are_the_smallest_of_all_rounds() -> None:

@@ -138,6 +138,20 @@ def test_each_problem_is_found(change, level: str, words: str) -> None:
     assert found[0].remedy in page.render(facts, found)
 
 
+@pytest.mark.parametrize(
+    ("vendor", "version", "words"),
+    [
+        ("Open MPI", "5.0.11", "unless it was started with `mpigrad run --survive`"),
+        ("Open MPI", "4.1.8", "as this MPI cannot go on without it (Open MPI 5 can)"),
+        ("MPICH", "5.0.2", "as this MPI cannot go on without it (Open MPI 5 can)"),
+    ],
+)
+def test_what_a_death_does(vendor: str, version: str, words: str) -> None:
+    facts = healthy()
+    facts["machine"]["mpi"] |= {"vendor": vendor, "version": version}
+    assert f"deaths      the death of a rank ends the job, {words}" in page.render(facts, []).splitlines()
+
+
 @pytest.mark.parametrize("why", ["plain Python", "MPIGRAD_HOST_TRANSFERS=mpi"])
 def test_who_copies_large_arrays(why: str) -> None:
     facts = healthy()

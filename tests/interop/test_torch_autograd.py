@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from mpigrad._core.autograd import guests
 from mpigrad._core.autograd.contexts import DistAutogradContext
 from mpigrad._core.rpc.agent import Agent
 from mpigrad.distributed.nn import RemoteModule
+from mpigrad.distributed.rpc._testing.faults import Faults
 from tests.interop import torch_scripts as scripts
 from tests.support.eventually import eventually
 from tests.support.in_memory import acting_as, world_in_memory
@@ -176,6 +178,28 @@ def test_custom_functions_and_hooks() -> None:
     same_gradients(hooked, x)
 
 
+def through_held(holder: Any, x: Any) -> Any:
+    """The module stays where it is, so its hooks need not be sent: the call is made from another worker."""
+    return rpc.rpc_sync(holder.owner(), through_here, args=(holder, x))
+
+
+def through_here(holder: Any, x: Any) -> Any:
+    return holder.local_value()(x)
+
+
+HELD = {remote: through_held, local: through_here}
+
+
+def test_hooks_of_modules() -> None:
+    module, seen, x = nn.Linear(3, 2), [], leaf(2, 3)
+    module.register_forward_hook(lambda _, args, result: result * 2)
+    module.register_full_backward_pre_hook(lambda _, grads: (grads[0].clamp(max=0.5),))
+    module.register_full_backward_hook(lambda _, grads, given: seen.append((grads[0].shape, given[0].max().item())))
+    holder = rpc.RRef(module)
+    same_gradients(lambda call: call(1, HELD[call], holder, x * 2).square().sum(), x)
+    assert len(seen) == 2 and seen[0] == seen[1]
+
+
 RECORDED: list[bool] = []
 
 
@@ -205,6 +229,28 @@ def test_a_root_may_be_of_a_subclass() -> None:
     same_gradients(lambda call: call(1, torch.mul, x, 3).sum().as_subclass(Loss), x)
     with dist_autograd.context() as context_id, pytest.raises(RuntimeError, match=r"shape \[3\] is not a scalar"):
         dist_autograd.backward(context_id, [remote(1, torch.mul, x, 3).as_subclass(Loss)])
+
+
+def test_messages_that_fail_or_come_late(agents: list[Agent]) -> None:
+    x, y = leaf(2, 3), leaf(2, 3)
+
+    def program(call: Any) -> Any:
+        product, total = call(1, product_and_sum, x, y)
+        return (product * total).sum()
+
+    agents[0].sender.faults = Faults(["PYTHON_CALL"], {}, 1)
+    with dist_autograd.context(), pytest.raises(RuntimeError, match="Send attempt failed intentionally for PYTHON_CALL"):
+        program(remote)
+    same_gradients(program, x, y)
+    agents[0].sender.faults = Faults(["BACKWARD_AUTOGRAD_REQ"], {}, 1)
+    with dist_autograd.context() as context_id:
+        with pytest.raises(RuntimeError, match="Send attempt failed intentionally for BACKWARD_AUTOGRAD_REQ"):
+            dist_autograd.backward(context_id, [program(remote)])
+        assert not dist_autograd.get_gradients(context_id)
+    agents[0].sender.faults = Faults([], {"PYTHON_CALL": 0.05, "BACKWARD_AUTOGRAD_REQ": 0.05}, 0)
+    began = time.monotonic()
+    same_gradients(program, x, y)
+    assert time.monotonic() - began > 0.1
 
 
 def test_received_tensors_are_what_users_expect() -> None:
@@ -279,7 +325,7 @@ def test_parameters_of_other_workers(agents: list[Agent]) -> None:
         assert not remote(1, torch.add, leaf(2), 1).requires_grad
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64, torch.complex64])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64, torch.complex64, torch.complex128])
 def test_element_types(dtype: Any) -> None:
     x = torch.arange(4).to(dtype).requires_grad_()
     same_gradients(lambda call: (call(1, torch.mul, x, x) * x).abs().sum(), x, agree=1e-2)

@@ -23,3 +23,8 @@ def test_the_program_of_each_framework(framework: str, tmp_path: Path) -> None:
         assert numbers == pytest.approx([0.0, 0.6397, 0.1362], abs=1e-3)  # 2 tanh(x) (1 - tanh(x)^2)
     else:
         assert numbers[0] < 1e-2
+
+
+def test_the_program_with_tensors_of_both_libraries(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(programs("interop.md")[0], {})
+    assert capsys.readouterr().out == "both mpigrad.Size([10, 4]) torch.Size([1, 4])\n"

@@ -1,23 +1,28 @@
-"""The examples with torch and JAX at reduced size: on ranks they give the losses of one process."""
+"""The examples with torch and JAX at reduced size: on ranks they give the losses of one process, also on torch's own RPC."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.test_docs import run
 
 pytest.importorskip("sklearn", reason="the examples train on scikit-learn's digits")
 tqdm = pytest.importorskip("tqdm", reason="the examples show progress bars")
 pytest.importorskip("jax")
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+EXAMPLES = Path(__file__).parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
 
 import jax_stage  # noqa: E402
 import torch_parameter_server  # noqa: E402
 import torch_pipeline  # noqa: E402
 
-pytestmark = [pytest.mark.mpi(min_size=2), pytest.mark.deadline(120)]
+pytestmark = pytest.mark.deadline(120)
 tqdm.tqdm.monitor_interval = 0  # its thread would outlive the tests
 
 
@@ -25,6 +30,7 @@ def near(wanted: list[float]) -> object:
     return pytest.approx(wanted, rel=1e-4, abs=1e-6)
 
 
+@pytest.mark.mpi(min_size=2)
 def test_a_transformer_of_torch_in_a_pipeline(rpc_world) -> None:
     if rpc_world.rank == 0:
         wanted = torch_pipeline.train(torch_pipeline.Whole(), steps=8, batch=8, quiet=True)
@@ -32,6 +38,7 @@ def test_a_transformer_of_torch_in_a_pipeline(rpc_world) -> None:
         assert found == near(wanted) and found[-1] < found[0]
 
 
+@pytest.mark.mpi(min_size=2)
 def test_a_parameter_server_for_torch(rpc_world) -> None:
     if rpc_world.rank == 0:
         trainers = rpc_world.world_size - 1
@@ -39,8 +46,25 @@ def test_a_parameter_server_for_torch(rpc_world) -> None:
         assert torch_parameter_server.train_distributed(trainers, steps=10, batch=8) == near(wanted)
 
 
+@pytest.mark.mpi(min_size=2)
 def test_stages_of_jax(rpc_world) -> None:
     if rpc_world.rank == 0:
         wanted = jax_stage.train(jax_stage.Whole(), steps=8, batch=16, quiet=True)
         found = jax_stage.train(jax_stage.Split(rpc_world.world_size), steps=8, batch=16, quiet=True)
         assert found == near(wanted) and found[-1] < found[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "alone"),
+    [
+        ("torch_pipeline", lambda: torch_pipeline.train(torch_pipeline.Whole(), steps=4, batch=8, quiet=True)),
+        ("torch_parameter_server", lambda: torch_parameter_server.train_alone(1, steps=4, batch=8)),
+    ],
+)
+def test_the_same_program_on_torchs_own_rpc(name: str, alone: Callable[[], list[float]], tmp_path: Path) -> None:
+    program, options = f"import {name}\n{name}.main()", ("--steps", "4", "--batch", "8", "--quiet")
+    output = run(program, 2, tmp_path, *options, RPC="torch", PYTHONPATH=f"{EXAMPLES}:{EXAMPLES.parent}")
+    found = re.search(r"loss (\S+) -> (\S+) \(2 ranks, RPC of torch", output)
+    assert found is not None, output
+    losses = alone()
+    assert [float(each) for each in found.groups()] == pytest.approx([losses[0], losses[-1]], abs=2e-4)

@@ -86,6 +86,27 @@ def test_every_optimizer(name: str) -> None:
     assert all(rref.to_here().grad is None for rref in split.rrefs)
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1, "foreach": True}),
+        ("Adam", {"amsgrad": True, "maximize": True, "foreach": True}),
+        ("AdamW", {"fused": True, "betas": (0.5, 0.9)}),
+        ("RMSprop", {"centered": True, "momentum": 0.5}),
+    ],
+)
+def test_options_of_optimizers(name: str, settings: dict[str, Any]) -> None:
+    split, whole = (kind(getattr(torch.optim, name), lr=0.05, **settings) for kind in (Split, Whole))
+    for _ in range(3):
+        assert split.step() == pytest.approx(whole.step(), rel=1e-5)
+    assert same(split, whole)
+
+
+def test_optimizers_that_need_a_closure_are_refused() -> None:
+    with pytest.raises((TypeError, RuntimeError), match="closure"):
+        Split(torch.optim.LBFGS).step()
+
+
 def test_schedules_and_clipping() -> None:
     split, whole = Split(torch.optim.SGD, lr=0.5, momentum=0.9), Whole(torch.optim.SGD, lr=0.5, momentum=0.9)
     schedules = (

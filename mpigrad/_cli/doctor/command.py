@@ -17,7 +17,12 @@ from mpigrad._process.rank import launched_rank, launched_size
 
 def add_parser(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
     """Declare the command-line arguments of `mpigrad doctor`."""
-    parser = commands.add_parser("doctor", help="examine the MPI set-up, and say what to do about each problem")
+    parser = commands.add_parser(
+        "doctor",
+        help="examine the MPI set-up, and say what to do about each problem",
+        description="Examine the MPI set-up with a short test job, and say what to do about each problem. The exit code is 1 if "
+        "there is one.",
+    )
     parser.add_argument("-n", "--ranks", type=int, metavar="N", help="ranks of the test job (those of the allocation, or 2)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--seconds", type=float, default=60, help="time limit for the test job (%(default)s)")

@@ -58,12 +58,13 @@ _ROOTS = 64  # sets of roots whose graphs a context caches
 
 
 class DistAutogradContext:
-    """The part of one context on this worker: recorded messages and gradients. Methods with a leading underscore are PyTorch's.
+    """What one worker has of a context: the messages recorded here and the gradients of this worker's leaves.
 
-    Users get its number from `with context() as context_id`, not this object.
+    Programs do not need this object: `with context() as context_id` gives them its number. Methods with a leading
+    underscore have PyTorch's names.
 
-    Invariants: `sends` and `recvs` only grow; `gradients` is changed under `lock`; nothing new starts in a `released`
-    context, and it is freed when no pass uses it any more.
+    For readers of the code: `sends` and `recvs` (send and recv functions by message id) only grow; `gradients` is changed
+    under `lock`; nothing new starts in a context that was `released`, and it is freed when no pass uses it any more.
     """
 
     __slots__ = (

@@ -37,7 +37,7 @@ from ..rpc.payload import stand_in
 from ..tensor import GuestTensor, guest, wrap
 from .contexts import CURRENT, DistAutogradContext, Running, Worker, init, release, this_worker
 from .graph import Batches, MessageGradients
-from .guests import GuestLeaf, Segment, divide, edge_of_guest, guests_of
+from .guests import GuestLeaf, Segment, divide, edge_of_guest, guests_of, in_framework
 from .holds import ReachState, report_failure, tell_abort, tell_reached
 from .passes import Branch, Pass, decode, encode, make_part, reach
 
@@ -396,7 +396,7 @@ def _edges_of(roots: Sequence[Tensor], leaves: bool) -> list[Edge]:
 def _stand_in(root: Any) -> Any:
     """Return the root itself, or the stand-in for a tensor of another framework, whose elements are not needed."""
     adapter = None if isinstance(root, Tensor) else adapter_of(type(root))
-    return root if adapter is None else guest(adapter, root, None, b"", adapter.requires_grad(root))
+    return in_framework(root) if adapter is None else guest(adapter, root, None, b"", adapter.requires_grad(root))
 
 
 def _name(root: Tensor) -> str:
@@ -508,7 +508,8 @@ register_handler(int(MessageType.BACKWARD_AUTOGRAD_REQ), _handle, runs_user_code
 
 # -- public functions ---------------------------------------------------------------------------------------------------
 class context:
-    """A context manager that records calls for `backward`: those made in its block, and those made by the functions they call.
+    """A context manager that records calls for `backward`: those made in its block, and those that the called functions make
+    in turn.
 
     `with context() as context_id` returns the id for `backward` and `get_gradients`, an int. The end of the block frees the
     recorded graph and the gradients on all workers. Each thread has its own current context; contexts cannot be nested
@@ -560,7 +561,7 @@ class context:
 
 
 def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = False, create_graph: bool = False) -> None:
-    """Compute the gradients of `roots` on all workers whose calls were recorded in a context.
+    """Compute the gradients of `roots` with respect to all leaves, on all workers to which calls of the context were recorded.
 
     Each worker adds the gradients of its own leaves to those in the context (see `get_gradients`), not to `.grad`. The call
     returns when the backward pass has ended on all workers. If it fails on any worker, the error is raised here.
@@ -572,8 +573,8 @@ def backward(context_id: int, roots: Sequence[Tensor], retain_graph: bool = Fals
         create_graph: record the backward pass itself, so that gradients can be differentiated again; an addition to PyTorch.
 
     Raises:
-        RuntimeError: the context is unknown, a root is not a result of recorded operations, or the pass took longer than the
-            timeout of calls.
+        RuntimeError: the context is unknown, a root is not a result of recorded operations, or a worker did not answer
+            within `rpc_timeout` of the options of `init_rpc`.
 
     >>> import mpigrad
     >>> import mpigrad.distributed.autograd as dist_autograd

@@ -34,10 +34,10 @@ from mpigrad._tensor import Tensor
 from mpigrad.interop._adapters import adapter_of
 
 from ..engine import GraphTask, count_dependencies
-from ..node import AccumulateGrad, Edge, Hooks, Node, edge_of, next_sequence
+from ..node import AccumulateGrad, Converted, Edge, Hooks, Node, edge_of, next_sequence
 from ..objects import Mutex, sole
 from ..tensor import GuestTensor, wrap
-from .guests import GuestLeaf, GuestOutput, Segment, attach, divide, edge_of_guest, guests_of, wire_array
+from .guests import GuestLeaf, GuestOutput, Segment, attach, divide, edge_of_guest, guests_of, in_framework, wire_array
 
 if TYPE_CHECKING:
     from .passes import JoinedPart
@@ -70,6 +70,7 @@ class SendRpcBackward(Node):
         self.hooks = self.guests = None
         self._sequence = next_sequence()
         edges = []
+        tensors = list(map(in_framework, tensors)) if Converted.used else tensors
         for tensor in tensors:
             if type(tensor) is GuestTensor:
                 self.guests = [(each.adapter, each.description) if type(each) is GuestTensor else None for each in tensors]

@@ -27,8 +27,10 @@ from typing import Any
 from mpigrad._graph.namespace import RAW
 from mpigrad.interop._adapters import ForeignEdge, Received, TensorAdapter, adapter_of
 
-from ..node import Edge, Node, next_sequence
+from ..engine import framework_below
+from ..node import Converted, Edge, Node, edge_of, next_sequence
 from ..tensor import GuestTensor
+from ..tensor import guest as stand_in
 
 
 class GuestLeaf(Node):
@@ -126,6 +128,21 @@ def edge_of_guest(adapter: TensorAdapter, tensor: Any) -> Edge:
             found = GuestOutput(adapter, tensor, edge)
             _outputs.add(key, found)
         return found, 0
+
+
+def in_framework(tensor: Any) -> Any:
+    """Return a root, or a tensor that is sent: if its graph leads to converted tensors, its stand-in as one of their framework.
+
+    The framework then runs this graph as a part of its own, so that nodes of it that are used twice still run once.
+    """
+    if not Converted.used or type(tensor) is GuestTensor or not tensor._requires:
+        return tensor
+    edge = edge_of(tensor)
+    adapter = None if edge is None else framework_below([edge[0]])
+    if adapter is None:
+        return tensor
+    made = adapter.from_ours(tensor)
+    return stand_in(adapter, made, None, adapter.describe(made), True)
 
 
 def attach(tensors: Sequence[Any], node: Node) -> Any:
@@ -287,7 +304,7 @@ class Division:
     def _target(self, edge: ForeignEdge) -> Edge:
         """Return the edge of our graph for an end of the framework's: a recv function or a leaf."""
         end = self._ends[edge[0]]
-        return (end.node, end.places[edge[1]]) if type(end) is Received else (leaf_of(self.adapter, end), 0)
+        return (end.node, end.places[edge[1]]) if isinstance(end, Received) else (leaf_of(self.adapter, end), 0)
 
 
 def divide(sources: Sequence[Sequence[GuestOutput]]) -> tuple[list[list[Edge]], list[Any]]:

@@ -33,3 +33,6 @@ cdef class Slots:
     cdef Slot* at(self, int place) except NULL
 
 cpdef recognise(int64_t pid, uint64_t address, bytes token)
+cpdef bint is_lent(Array table, uint64_t index) except -1
+cpdef set_lent(Array table, uint64_t index, bint lent)
+cdef uint64_t* word_of(Array table, uint64_t index) except NULL

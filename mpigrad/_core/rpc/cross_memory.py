@@ -29,6 +29,7 @@ class Slots:
 
     address: int
     token: bytes
+    lent_file: int  # descriptor of the file with the memory that the process lends
 
     def __init__(self, memory: Any) -> None:
         raise NotImplementedError("cross-memory attach needs the compiled module")
@@ -80,3 +81,12 @@ def recognise(pid: int, address: int, token: bytes) -> int:
     0 if it has; otherwise the error number of the system, or BROKEN.
     """
     return BROKEN
+
+
+def is_lent(table: Array, index: int) -> bool:
+    """Return whether the block with this index in the table of lent blocks is in use by its borrower."""
+    return False
+
+
+def set_lent(table: Array, index: int, lent: bool) -> None:
+    """Lender: the block is lent from now on. Borrower: it is returned, and not used any more."""

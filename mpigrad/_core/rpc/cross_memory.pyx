@@ -131,6 +131,10 @@ cdef class Slots:
     def token(self):
         return self.memory.data[:TOKEN]
 
+    @property
+    def lent_file(self):
+        return int.from_bytes(self.memory.data[TOKEN:TOKEN + 4], "little")
+
     cpdef offer(self, int place, uint32_t number, uint64_t size):
         """Sender: open the slot `place` for the transfer `number`, of an array of `size` bytes."""
         cdef Slot* slot = self.at(place)
@@ -268,3 +272,19 @@ cpdef recognise(int64_t pid, uint64_t address, bytes token):
         return broken
     error = move(pid, found, address, TOKEN, False)
     return error or (0 if memcmp(found, <char*>token, TOKEN) == 0 else broken)
+
+
+cpdef bint is_lent(Array table, uint64_t index) except -1:
+    """Return whether the block with this index in the table of lent blocks is in use by its borrower."""
+    return mpigrad_load(word_of(table, index)) != 0
+
+
+cpdef set_lent(Array table, uint64_t index, bint lent):
+    """Lender: the block is lent from now on. Borrower: it is returned, and not used any more."""
+    mpigrad_store(word_of(table, index), lent)
+
+
+cdef uint64_t* word_of(Array table, uint64_t index) except NULL:
+    if index >= table.size // 8:
+        raise ValueError(f"there is no lent block {index}")
+    return <uint64_t*>table.data + index

@@ -7,17 +7,19 @@ from mpigrad._core.rpc.transport cimport Transport, origin_of, transfer_sizes
 
 cdef class Offers:
     cdef public object _transport
-    cdef public bint _willing, _offering
-    cdef public set _declining
+    cdef public bint _willing, _offering, _lending
+    cdef public set _declining, _accepting
     cdef public dict _recognised, _known, out
 
     cpdef make(self, dst, frame, follow, tag)
+    cdef _lend(self, dst, frame, follow, large, own)
     cpdef open(self, frame, src)
     cpdef recognises(self, dst, pid, address, token)
 
 cdef class Sender:
     cdef public object packed, identity
     cdef public Slots slots
+    cdef public object lent
 
 cdef class OfferSend:
     cdef public Offers _offers

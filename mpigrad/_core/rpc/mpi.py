@@ -23,6 +23,9 @@ taking chunks. The protocol
 - If memory turns out to be unreadable during the copy, the receiver *refuses* the transfer in its slot, once no process writes
   any more, and receives the array from MPI. The sender makes no more offers to it either.
 
+Once an offer was accepted, and if no core is idle to help (or MPIGRAD_HOST_TRANSFERS says so), arrays for this rank are *lent*
+instead (`lending.py`): the frame says where in the sender's shared memory they are, and the message is complete.
+
 Invariants of offers
 - Nothing is collective, and nothing is allocated before the first large array. Per rank one mapping or one word is kept.
 - The sender keeps array and slot until the receiver has finished with them; forever, if the receiver never does.
@@ -57,6 +60,7 @@ from mpigrad.distributed.rpc._protocol.message import (
 from mpigrad.distributed.rpc._transport.device.channel import Channel, RequestGroup
 from mpigrad.distributed.rpc._transport.device.send import Outgoing
 from mpigrad.distributed.rpc._transport.receive_pool import receive_array
+from mpigrad.distributed.rpc._transport.shared_memory.lending import Borrowed, lender
 from mpigrad.distributed.rpc._transport.shared_memory.slots import (
     IDENTITY_SIZE,
     OwnSlots,
@@ -102,9 +106,9 @@ class Offer(NamedTuple):
     """One offered array, as the frame describes it."""
 
     nth: int  # index among the arrays that follow the frame
-    place: int  # index of the sender's slot
-    number: int
-    address: int  # in the sender's memory
+    place: int  # index of the sender's slot; 0: the array is lent
+    number: int  # of the transfer; of a lent array: its index in the table
+    address: int  # in the sender's memory; of a lent array: where it begins in the file
 
 
 class Offers:
@@ -114,8 +118,10 @@ class Offers:
         self._transport = transport
         way = checked_way()
         self._willing = way != "mpi" and cross_memory.CAN  # whether to accept offers
-        self._offering = self._willing and (way == "both_ends" or not transport.oversubscribed)
+        self._lending = self._willing and (way == "lend" or (way == "auto" and transport.oversubscribed))
+        self._offering = self._willing
         self._declining: set[int] = set()  # ranks that have declined
+        self._accepting: set[int] = set()  # ranks that have accepted an offer, and so can open files of this process
         self._recognised: dict[int, bytes] = {}  # rank -> token of its process, if this one may write to its memory; b"" if not
         self._known: dict[int, Sender] = {}  # ranks that have made offers
         self.out: dict[int, OfferSend] = {}  # by number
@@ -134,7 +140,11 @@ class Offers:
         if not large:
             return None
         own = own_slots()
-        if own is None or len(frame) + len(large) * _ARRAY.size + _TAIL > FRAME_MAX or len(large) > len(own.free):
+        if own is None or len(frame) + len(large) * _ARRAY.size + _TAIL > FRAME_MAX:
+            return None
+        if self._lending and dst in self._accepting:
+            return self._lend(dst, frame, follow, large, own)
+        if len(large) > len(own.free):
             return None
         made: dict[int, OfferSend] = {}
         offered = bytearray(frame)
@@ -146,11 +156,19 @@ class Offers:
             for giving in made.values():
                 giving.withdraw()
             return None
-        offered += own.packed
-        offered += _COUNT.pack(len(large))
-        offered[FLAGS_OFFSET] |= OFFERED
-        LENGTH.pack_into(offered, LENGTH_OFFSET, len(offered))
-        return offered, made
+        return _closed(offered, own, len(large)), made
+
+    def _lend(self, dst: int, frame: bytes, follow: list[Any], large: list[Any], own: OwnSlots) -> Any:
+        """Copy the large arrays into lent memory, and add to the frame where they are; None if too much is lent already."""
+        own_lender = lender(own)
+        made: dict[int, Any] = {}
+        offered = bytearray(frame)
+        for nth, _ in large:
+            block = None if own_lender is None else own_lender.lend(follow[nth], (id(self), dst))
+            if block is not None:
+                made[nth] = block
+                offered += _ARRAY.pack(nth, 0, block.index, block.offset)
+        return (_closed(offered, own, len(made)), made) if made else None
 
     def open(self, frame: bytearray, src: int) -> tuple[Any, dict[int, Any]]:
         """Remove the offers from a received frame; returns their `Sender`, and the offers by index of the array.
@@ -191,6 +209,13 @@ class Offers:
                 self.stop_offering(src)
                 giving.declined = True
 
+    def reclaim(self, dst: int) -> None:
+        """Take back what was lent to a rank whose process has ended."""
+        own = own_slots()
+        own_lender = lender(own) if own is not None and dst in self._accepting else None
+        if own_lender is not None:
+            own_lender.reclaim((id(self), dst))
+
     def stop_offering(self, dst: int) -> None:
         """From now on send large arrays to this rank by MPI."""
         self._declining.add(dst)
@@ -212,6 +237,13 @@ class Sender:
     def __init__(self, packed: bytes) -> None:
         self.packed, self.identity = packed, read_identity(packed)
         self.slots = map_slots(self.identity)
+        self.lent: Any = None  # the memory that it lends, from the first lent array on
+
+    def borrow(self, offer: Offer, nbytes: int) -> Any:
+        """Return an array that was lent."""
+        if self.lent is None:
+            self.lent = Borrowed(self.identity, self.slots.lent_file)
+        return self.lent.borrow(offer.number, offer.address, nbytes)
 
 
 class OfferSend:
@@ -241,6 +273,7 @@ class OfferSend:
                 self._help()
             return False
         if stage == OVER:
+            self._offers._accepting.add(self.dst)
             self.withdraw()
             return True
         if stage == REFUSED or self.declined:
@@ -360,6 +393,15 @@ def _large(follow: list[Any]) -> list[tuple[int, int]]:
     return large
 
 
+def _closed(offered: bytearray, own: OwnSlots, count: int) -> bytearray:
+    """Complete a frame after its `count` offers."""
+    offered += own.packed
+    offered += _COUNT.pack(count)
+    offered[FLAGS_OFFSET] |= OFFERED
+    LENGTH.pack_into(offered, LENGTH_OFFSET, len(offered))
+    return offered
+
+
 def _take_off(frame: bytearray) -> tuple[bytes, dict[int, Any]]:
     """Remove the offers from the end of a frame; returns the packed identity of the sender, and the offers by index of the array.
 
@@ -372,7 +414,7 @@ def _take_off(frame: bytearray) -> tuple[bytes, dict[int, Any]]:
     if start < HEADER_SIZE or not 0 < offered <= count:
         raise ValueError(f"malformed message: {offered} arrays offered in a frame of {length} bytes with {count} transfers")
     arrays = {offer.nth: offer for offer in map(Offer._make, _ARRAY.iter_unpack(frame[start:end]))}
-    if len(arrays) < offered or any(nth >= count or not 0 < place < cross_memory.COUNT for nth, place, _, _ in arrays.values()):
+    if len(arrays) < offered or any(nth >= count or not 0 <= place < cross_memory.COUNT for nth, place, _, _ in arrays.values()):
         raise ValueError(f"malformed message: {offered} invalid offers: {list(arrays.values())[:4]}")
     packed = bytes(frame[end : end + IDENTITY_SIZE])
     del frame[start:]
@@ -497,7 +539,8 @@ class MPITransport(Transport):
                 tag += 1
                 continue
             if nth in offered:
-                self._keep(offered[nth], dst)
+                if type(offered[nth]) is OfferSend:  # a lent array is complete
+                    self._keep(offered[nth], dst)
                 tag += tags_of(array.nbytes)  # reserved: if the receiver declines, the array is sent with these tags
                 continue
             for request in self.send_pieces(dst, array.reshape(-1).view(np.uint8), tag):
@@ -603,15 +646,24 @@ class MPITransport(Transport):
             self._receive_on_devices(frame, sizes, src, tag)
             return
         bulk = FrameWithArrays(frame)
-        bulk.followed = [receive_array(size) for size in sizes]
+        bulk.followed = []
         requests: list[Any] = []
-        for nth, array in enumerate(bulk.followed):
-            self.bytes_received += sizes[nth]
-            if nth in offers:
-                requests.append(OfferReceive(self, bulk, sender, offers[nth], array, src, tag))
+        for nth, size in enumerate(sizes):
+            self.bytes_received += size
+            offer = offers.get(nth)
+            if offer is not None and not offer.place:
+                array = sender.borrow(offer, size)
             else:
-                requests.extend(self.receive_pieces(src, array, tag))
-            tag += tags_of(sizes[nth])
+                array = receive_array(size)
+                if offer is not None:
+                    requests.append(OfferReceive(self, bulk, sender, offer, array, src, tag))
+                else:
+                    requests.extend(self.receive_pieces(src, array, tag))
+            bulk.followed.append(array)
+            tag += tags_of(size)
+        if not requests:
+            self._ready.append(bulk)
+            return
         # offers are not requests of MPI, so `Testall` cannot test them
         self._expect([RequestGroup(requests)] if offers and len(requests) > 1 else requests, bulk)
 

@@ -49,7 +49,8 @@ from typing import TYPE_CHECKING, Any
 
 from mpigrad._compiled import breathe
 from mpigrad.distributed.rpc._progress.switch_interval import restore, shorten
-from mpigrad.distributed.rpc._transport.receive_pool import kept_bytes, trim
+from mpigrad.distributed.rpc._transport import receive_pool
+from mpigrad.distributed.rpc._transport.shared_memory import lending
 
 from ..future import block, discard, release
 from ..guard import deliver, enter, interrupted, leave, rest
@@ -492,8 +493,9 @@ class Pool:
         self._lead.just_served = False
         if self.jobs:
             self._relieve(now)
-        if idle > TRIM_SECONDS and kept_bytes():
-            trim()
+        if idle > TRIM_SECONDS and (receive_pool.kept_bytes() or lending.kept_bytes()):
+            receive_pool.trim()
+            lending.trim()
         self._lead.lock.release()  # so that a thread that starts to wait can poll itself at once
         self._idle.back_off(now, idle, None)
         return self._lead.lock.acquire(False)

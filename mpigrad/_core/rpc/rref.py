@@ -8,11 +8,11 @@ no local Python object.
 
 So every message about a fork goes to the worker that counted it, after it was counted. The order in which messages of different
 workers arrive does not matter, no confirmation is needed, and each worker knows only its own children. Only when a worker is
-lost must the parents of its forks search for the forks that it had made (`_rref/adoption.py`).
+lost do the forks that it had made need another parent: the owner (`_rref/adoption.py`).
 
 Changes are events in a queue, which one thread at a time handles, in order. Adding an event never blocks, so that `RRef.__del__`
 can do it, which the garbage collector may run on any thread at any point. A count is incremented (event) before the fork is
-sent, and decremented (event) when the child's message arrives, so it never becomes negative (except briefly during an adoption).
+sent, and decremented (event) when the child's message arrives, so it never becomes negative.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import time
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
@@ -59,9 +60,10 @@ if TYPE_CHECKING:
 
 
 # -- reference counting ----------------------------------------------------------------------------------------------
-_DELETE = int(MessageType.RREF_USER_DELETE)
+_DELETE, _ACCEPT = int(MessageType.RREF_USER_DELETE), int(MessageType.RREF_CHILD_ACCEPT)
+_NUMBER = struct.Struct("<Q")
 _LOCAL_BITS = 39  # with 24 bits for the worker: positive numbers of 64 bits
-ORPHAN = -1  # the parent of a fork whose parent has left
+ORPHAN = -1  # the parent of a fork whose parent and owner have left
 _numbers = itertools.count(0)  # for dynamic worlds, process-wide: forks of an RRef may outlive the incarnation that created it
 
 
@@ -94,7 +96,7 @@ class Owner:
     def __init__(self, number: int, value: Any) -> None:
         self.number = number
         self.awaited = True  # a message has named the RRef, but the call that creates the value has not arrived yet
-        self.children: Counter[int] = Counter()  # forks by rank; -1 - rank while orphans of a lost rank are searched
+        self.children: Counter[int] = Counter()  # forks by rank; -1 - rank while forks of a lost rank are adopted
         self.value = value
 
 
@@ -137,10 +139,19 @@ class User:
         self.type_name: Any = None
 
 
+def includes(lost: int, epoch: int) -> bool:
+    """Return whether the loss of the incarnation `lost` of a rank says that `epoch` is lost: it is the same, or earlier.
+
+    Epochs have 16 bits and wrap around, so "earlier" means less than 2**15 before.
+    """
+    return (lost - epoch) % (1 << 16) < 1 << 15
+
+
 class Table:
     """All RRefs of one agent: the records of those that it owns and those that it uses, and the events that change them.
 
-    `adopt` starts the search for orphans after the loss of a worker, as `adopt(table, counts by record, rank)`.
+    `adopt(table, counts by record, rank)` is called after the loss of a worker that had forks of these records. It calls
+    `adopted` when the forks that the lost worker had made have another parent.
     """
 
     def __init__(self, agent: Agent, adopt: Callable[[Table, dict[Owner | User, int], int], Any]) -> None:
@@ -150,6 +161,8 @@ class Table:
         self.kept: dict[int, Owner] = {}  # strong references to owners with forks or unfinished calls
         self.users: dict[int, User] = {}
         self.deleting: set[object] = set()  # messages about ended forks that have not been answered
+        self._moving: set[object] = set()  # messages to new parents that have not been answered
+        self._when_moved: list[Callable[[], None]] = []
         self.lost: dict[int, int] = {}  # rank -> its latest lost incarnation (epoch)
         self._numbers = itertools.count(0)  # for static worlds: from 0, as in PyTorch
         self._events: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
@@ -186,8 +199,8 @@ class Table:
     def _child_ended(self, fork: int, number: int, rank: int) -> None:
         """Stop counting a fork on `rank`. The record is the user `fork`, or the owner of `number` if `fork` is 0."""
         record = self.users.get(fork) if fork else self.kept.get(number)
-        if record is not None and (record.children[rank] or min(record.children, default=0) < 0):
-            record.children[rank] -= 1  # below zero, if an orphan's message arrives before the answer that counts it
+        if record is not None and record.children[rank]:
+            record.children[rank] -= 1
             self.end_if_childless(record, rank)
 
     def end_if_childless(self, record: Owner | User, rank: int) -> None:
@@ -203,17 +216,52 @@ class Table:
             self.kept.pop(record.number, None)
 
     def _rank_lost(self, rank: int, epoch: int) -> None:
-        """Mark the forks that the lost rank counted as orphans, and look for the orphans of those that it had."""
+        """Give the forks that the lost rank counted to their owners, and start an adoption of those that it had itself."""
         self.note_lost(rank, epoch)
-        for user in self.users.values():
-            if user.parent == rank:
-                user.parent = ORPHAN
-        records: list[Owner | User] = [*self.users.values(), *self.kept.values()]
+        self.move_orphans(rank)
+        records: list[Owner | User] = [*list(self.users.values()), *list(self.kept.values())]
         held = {record: record.children.pop(rank) for record in records if rank in record.children}
         if held:
             for record, count in held.items():
                 record.children[-1 - rank] += count  # separate from forks of a later incarnation of that rank
             self._adopt(self, held, rank)
+
+    def move_orphans(self, rank: int) -> None:
+        """Let the owners count the forks on this worker that the lost `rank` counted; one message to each owner."""
+        moved: dict[int, list[User]] = {}
+        for user in list(self.users.values()):
+            if user.parent == rank:
+                if user.owner in self.agent.gone or self.has_lost(user.owner, user.life):
+                    user.parent = ORPHAN
+                else:
+                    # not confirmed until the owner has answered: its end must not be told before
+                    user.parent, user.parent_fork, user.confirmed = user.owner, 0, False
+                    moved.setdefault(user.owner, []).append(user)
+        for owner, users in moved.items():
+            token, body = object(), b"".join(_NUMBER.pack(user.number) for user in users)
+            self._moving.add(token)
+            self.agent.request_with_retries(owner, _ACCEPT, body, then=partial(self.enqueue, self._moved, token, users))
+
+    def _moved(self, token: object, users: list[User], answer: Future) -> None:
+        self._moving.discard(token)
+        for user in users:
+            user.confirmed = True
+            self._end_if_unused(user)
+        while self._when_moved and not self._moving:
+            self._when_moved.pop()()
+
+    def when_moved(self, run: Callable[[], None]) -> None:
+        """Call `run` when the owners have counted the forks of all `move_orphans` so far; as an event."""
+        if self._moving:
+            self._when_moved.append(run)
+        else:
+            run()
+
+    def _count_moved(self, body: bytes, rank: int) -> None:
+        for (number,) in _NUMBER.iter_unpack(body):
+            owner = self.owners.get(number)
+            if owner is not None:
+                self._count_child(owner, rank)
 
     def note_lost(self, rank: int, epoch: int) -> None:
         """Remember that this incarnation (`epoch`) of a rank, and all before it, have left."""
@@ -221,11 +269,8 @@ class Table:
             self.lost[rank] = epoch
 
     def has_lost(self, rank: int, epoch: int) -> bool:
-        """Return whether this worker knows that this incarnation of a rank, or a later one, is lost.
-
-        Epochs have 16 bits and wrap around, so "later" means less than 2**15 ahead.
-        """
-        return rank in self.lost and (self.lost[rank] - epoch) % (1 << 16) < 1 << 15
+        """Return whether this worker knows that this incarnation of a rank, or a later one, is lost."""
+        return rank in self.lost and includes(self.lost[rank], epoch)
 
     def adopted(self, held: dict[Owner | User, int], rank: int) -> None:
         """Complete an adoption: stop counting the forks of the lost rank. `held` is how many each record had."""
@@ -464,7 +509,9 @@ class RRef(Generic[T]):
     """A reference to `value`, which this worker owns. `rpc.remote` returns references to values on other workers.
 
     RRefs can be passed to other workers as arguments and results of calls. The value lives on its owner as long as any
-    worker has an RRef to it. `type_hint` is only for scripted modules: the interface that the module implements.
+    worker has an RRef to it. `type_hint` is only for modules compiled by `mpigrad.jit.script`: the interface
+    (`mpigrad.jit.interface`) that the module implements. Creating an RRef sends nothing; RuntimeError if RPC is not
+    initialised.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -504,13 +551,16 @@ class RRef(Generic[T]):
     def confirmed_by_owner(self) -> bool:
         """Return whether the owner has confirmed that it knows this RRef; always True on the owner.
 
-        False while the call of `remote` that creates the value is not answered.
+        On another worker it is False until the owner has answered the call of `remote` that creates the value.
         """
         return isinstance(self._record, Owner) or self._record.confirmed
 
     # -- the value ---------------------------------------------------------------------------------------------------
     def local_value(self) -> T:
-        """Return the value itself; waits until it has been created. RuntimeError on a worker that does not own it."""
+        """Return the value itself, on its owner; RuntimeError on another worker (use `to_here`).
+
+        If the value is still being created, this waits without a limit. An exception of the function that creates it is raised.
+        """
         if not isinstance(self._record, Owner):
             raise RuntimeError(
                 f"For {_described(self._record)}, can't call localValue() on user {self._table.agent.info}. "
@@ -519,10 +569,10 @@ class RRef(Generic[T]):
         return self._record.value.wait()
 
     def to_here(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
-        """Return a copy of the value, on its owner the value itself; waits until it has been created.
+        """Return a copy of the value; on its owner, the value itself. Waits until it has been created.
 
-        `timeout` is in seconds, 0 for none, by default that of calls; after it a RuntimeError is raised. An exception of
-        the function that creates the value is raised here.
+        `timeout` is in seconds, 0 for no limit; by default `rpc_timeout` of the options of `init_rpc`. After it a RuntimeError is
+        raised; on the owner there is no limit. An exception of the function that creates the value is raised here.
         """
         if isinstance(self._record, Owner):
             return self._record.value.wait()
@@ -597,8 +647,8 @@ class RRef(Generic[T]):
     def rpc_sync(self, timeout: float = UNSET_RPC_TIMEOUT) -> T:
         """Return a proxy: `rref.rpc_sync().method(*args)` runs the method on the owner and returns its result.
 
-        `timeout` is that of the call, in seconds, 0 for none; by default that of calls. The annotation is the value's
-        type, because the proxy has the same methods.
+        `timeout` is that of the call, in seconds, 0 for no limit; by default `rpc_timeout` of the options of `init_rpc`.
+        The result is annotated with the type of the value, so that type checkers know the methods.
 
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -612,14 +662,14 @@ class RRef(Generic[T]):
     def rpc_async(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
         """Return a proxy: `rref.rpc_async().method(*args)` starts the method on the owner and returns a `Future` of its result.
 
-        `timeout` is that of the call, in seconds, 0 for none; by default that of calls.
+        `timeout` is that of the call, in seconds, 0 for no limit; by default `rpc_timeout` of the options of `init_rpc`.
         """
         return _proxy(self, "rpc_async", timeout)
 
     def remote(self, timeout: float = UNSET_RPC_TIMEOUT) -> Any:
         """Return a proxy: `rref.remote().method(*args)` starts the method on the owner and returns an `RRef` to its result.
 
-        `timeout` is that of the call, in seconds, 0 for none; by default that of calls.
+        `timeout` is that of the call, in seconds, 0 for no limit; by default `rpc_timeout` of the options of `init_rpc`.
         """
         return _proxy(self, "remote", timeout)
 
@@ -628,7 +678,8 @@ class RRef(Generic[T]):
 
         Args:
             dist_autograd_ctx_id: the id of a distributed autograd context, into which the gradients go, on all workers.
-                With -1 the owner runs a local backward, which only the owner may ask for.
+                With -1 the backward is a local one, into the leaves' `.grad`; it must be called on the owner (RuntimeError
+                elsewhere).
             retain_graph: whether to keep the graph for another backward.
         """
         backward_on_owner(self, dist_autograd_ctx_id, retain_graph)
@@ -743,8 +794,8 @@ def remote(
 ) -> RRef:
     """Start `func(*args, **kwargs)` on the worker `to` and return an `RRef` to its result at once; the result stays there.
 
-    The arguments are those of `rpc_sync`; `timeout` is for the creation of the value. An exception of the function is
-    raised when the RRef is used, for example by `to_here`.
+    The arguments are those of `rpc_sync`. If the function raises an exception, or has not returned after `timeout` seconds,
+    using the RRef raises that error, for example in `to_here`.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -919,6 +970,8 @@ def _received(agent: Agent, src: int, number: int, owner: int, fork: int, parent
         return made
     user = User(number, owner, fork, src, parent_fork, True, life)
     table.add_user(user)
+    if src in agent.gone:  # the message waited for a thread while its sender was lost
+        table.enqueue(table.move_orphans, src)
     return make(table, user)
 
 
@@ -926,9 +979,15 @@ def _left_and_back(info: WorkerInfo, number: int) -> WorkerGoneError:
     return WorkerGoneError(f"{info} has left this RPC world and joined it again, so the value of RRef {_id(number)} is gone")
 
 
+def _handle_accept(agent: Agent, message: Any) -> None:
+    table = table_of(agent)
+    table.enqueue(table._count_moved, message.body, message.src)
+
+
 def _handle_delete(agent: Agent, message: Any) -> None:
     table_of(agent).child_ended(message.extra, message.extra2, message.src)
 
 
 extensions.install_rref_hook(_Hook())
-extensions.register_handler(MessageType.RREF_USER_DELETE, _handle_delete)
+extensions.register_handler(_ACCEPT, _handle_accept)
+extensions.register_handler(_DELETE, _handle_delete)

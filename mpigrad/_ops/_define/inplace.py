@@ -153,6 +153,6 @@ def in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     method.__name__ = method.__qualname__ = fn.__name__ + "_"
     method.__doc__ = (
-        f"`{fn.__name__}` in place: overwrite this tensor with the result, and return it. The arguments are the same."
+        f"`{fn.__name__}` in place: overwrite this tensor with the result, and return it. Arguments: those of `{fn.__name__}`."
     )
     return method

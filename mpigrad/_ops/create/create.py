@@ -137,8 +137,7 @@ def scalar_tensor(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A zero-dimensional tensor of the number `s`. `dtype` (by default the default float type), `device` and
-    `requires_grad` are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host
-    memory.
+    `requires_grad` are those of the new tensor. `pin_memory`: in pinned host memory. `layout` is ignored.
     """
     kind = dtype or get_default_dtype()
     return tensor(s, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory)

@@ -230,8 +230,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Source = N
            requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Random numbers of normal distributions with the given means and standard deviations.
 
-    `mean` and `std` are tensors with an element for each result, or numbers; if both are numbers, `size` is the shape
-    of the result. `generator`: the source of random numbers, by default that of the device.
+    `mean` and `std` are tensors with an element for each result, or numbers; if both are numbers, `size` is the shape of
+    the result. `generator`: the source of random numbers, by default that of the device. `out`: a tensor to which the
+    result is written.
 
     >>> import mpigrad
     >>> mpigrad.normal(mpigrad.zeros(3), 1.0).shape

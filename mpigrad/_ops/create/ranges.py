@@ -69,6 +69,8 @@ def range(
 ) -> Tensor:  # fmt: skip
     """Deprecated form of `arange` that includes `end` and returns floating-point numbers.
 
+    `out`: a tensor to which the result is written.
+
     >>> import mpigrad, warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")

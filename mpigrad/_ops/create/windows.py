@@ -46,7 +46,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: dtype | Non
     """The Hann window, one period of a raised cosine: a vector of `window_length` elements.
 
     `periodic=False`: a symmetric window. `dtype` (by default the default float type), `device` and `requires_grad`
-    are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host memory.
+    are those of the new tensor. `layout` and `pin_memory` are ignored.
 
     >>> import mpigrad
     >>> mpigrad.hann_window(4)
@@ -62,7 +62,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
     `window_length` elements.
 
     `periodic=False`: a symmetric window. `dtype` (by default the default float type), `device` and `requires_grad`
-    are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host memory.
+    are those of the new tensor. `layout` and `pin_memory` are ignored.
 
     >>> import mpigrad
     >>> mpigrad.hamming_window(4)
@@ -77,7 +77,7 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: dtype |
     elements.
 
     `periodic=False`: a symmetric window. `dtype` (by default the default float type), `device` and `requires_grad`
-    are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host memory.
+    are those of the new tensor. `layout` and `pin_memory` are ignored.
 
     >>> import mpigrad
     >>> mpigrad.blackman_window(4).round(decimals=2).abs()
@@ -91,8 +91,8 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: dtype |
                     device: Place = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """The triangular window: a vector of `window_length` elements. `periodic=False`: a symmetric window.
 
-    `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor; `out` is a
-    tensor to fill instead. `pin_memory`: in pinned host memory.
+    `dtype` (by default the default float type), `device` and `requires_grad` are those of the new tensor. `layout` and
+    `pin_memory` are ignored.
 
     >>> import mpigrad
     >>> mpigrad.bartlett_window(4)
@@ -112,7 +112,7 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
     resolution.
 
     `periodic=False`: a symmetric window. `dtype` (by default the default float type), `device` and `requires_grad`
-    are those of the new tensor; `out` is a tensor to fill instead. `pin_memory`: in pinned host memory.
+    are those of the new tensor. `layout` and `pin_memory` are ignored.
 
     >>> import mpigrad
     >>> mpigrad.kaiser_window(3, beta=0.0)

@@ -350,7 +350,7 @@ def _in_place(fn: Any, op: Binary, name: str) -> Any:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = (
-        f"`{fn.__name__}` in place: overwrite this tensor with the result, and return it. The arguments are the same."
+        f"`{fn.__name__}` in place: overwrite this tensor with the result, and return it. Arguments: those of `{fn.__name__}`."
     )
     return call
 

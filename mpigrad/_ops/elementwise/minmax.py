@@ -58,7 +58,8 @@ def _public(op: Binary, doc: str) -> Any:
         return op.fast(input, other) if out is None else deliver(op.general(input, other), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__, call.__module__ = f"{doc} Both are tensors, which are broadcast.", "mpigrad"
+    call.__doc__ = f"{doc} Both are tensors, which are broadcast. `out`: a tensor to which the result is written."
+    call.__module__ = "mpigrad"
     return method(call)
 
 

@@ -190,7 +190,8 @@ def _public(name: str, op: Binary, doc: str, floats: bool = False) -> Any:
         return deliver(op.general(input, other), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__, call.__module__ = f"{doc} Both are tensors, which are broadcast.", "mpigrad"
+    call.__doc__ = f"{doc} Both are tensors, which are broadcast. `out`: a tensor to which the result is written."
+    call.__module__ = "mpigrad"
     method(call)
     method(in_place(call), name + "_")
     return call

@@ -92,6 +92,8 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
     """Split each element into the named tuple (mantissa, exponent): element = mantissa * 2 ** exponent, with 0.5 <=
     |mantissa| < 1.
 
+    `out` is ignored.
+
     >>> import mpigrad
     >>> mpigrad.frexp(mpigrad.tensor([3.0])).mantissa
     tensor([0.7500])

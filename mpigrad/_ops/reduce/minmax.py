@@ -340,7 +340,8 @@ def _middle_of(name: str, op: Any, find: Any, input: Tensor, dim: int | None, ke
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The median; of an even number of elements, the lower one of the two in the middle. nan if an element is nan.
 
-    With `dim`, along that dimension as the named tuple (values, indices); `keepdim`: keep it with length 1.
+    With `dim`, along that dimension as the named tuple (values, indices); `keepdim`: keep it with length 1. `out`: a tuple
+    of tensors to which the results are written.
 
     >>> import mpigrad
     >>> mpigrad.median(mpigrad.tensor([3.0, 1.0, 2.0]))
@@ -353,6 +354,8 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """`median` of the elements that are not nan. With `dim`, the named tuple (values, indices); `keepdim`: keep it
     with length 1.
+
+    `out`: a tuple of tensors to which the results are written.
     """
     return _middle_of("nanmedian", NANMEDIAN_ALL, _nanmedian_index, input, dim, keepdim, out)
 
@@ -362,7 +365,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     """The most frequent value along `dim` (of several the smallest), and the last index of it: the named tuple
     (values, indices).
 
-    `keepdim`: keep `dim` with length 1.
+    `keepdim`: keep `dim` with length 1. `out`: a tuple of tensors to which the results are written.
 
     >>> import mpigrad
     >>> mpigrad.mode(mpigrad.tensor([1, 2, 2])).values

@@ -140,6 +140,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     """The `k` largest elements along `dim` (with `largest=False` the smallest), in order: the named tuple (values,
     indices).
 
+    `out`: a tuple of tensors to which the results are written.
+
     >>> import mpigrad
     >>> mpigrad.topk(mpigrad.tensor([1, 5, 3]), 2).values
     tensor([5, 3])
@@ -154,6 +156,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The `k`-th smallest element along `dim` (counted from 1): the named tuple (values, indices). `keepdim`: keep
     `dim` with length 1.
+
+    `out`: a tuple of tensors to which the results are written.
     """
     at = wrap_dim(dim, input._array.ndim)
     if not 1 <= k <= (input._array.shape[at] if input._array.ndim else 1):
@@ -165,6 +169,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
 def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """The largest element up to each position along `dim`, and its index: the named tuple (values, indices).
 
+    `out`: a tuple of tensors to which the results are written.
+
     >>> import mpigrad
     >>> mpigrad.cummax(mpigrad.tensor([1, 3, 2]), 0).values
     tensor([1, 3, 3])
@@ -174,7 +180,10 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
 
 @method
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
-    """The smallest element up to each position along `dim`, and its index: the named tuple (values, indices)."""
+    """The smallest element up to each position along `dim`, and its index: the named tuple (values, indices).
+
+    `out`: a tuple of tensors to which the results are written.
+    """
     return _choose(_CUMMIN, "cummin", input, dim, out)
 
 

@@ -138,8 +138,7 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, layout: Any = None, device: Place = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """An uninitialised tensor of the shape `size` with the strides `stride`, in elements. `dtype` (by default the
-    default float type), `device` and `requires_grad` are those of the new tensor; `out` is a tensor to fill instead.
-    `pin_memory`: in pinned host memory.
+    default float type), `device` and `requires_grad` are those of the new tensor. `layout` and `pin_memory` are ignored.
 
     >>> import mpigrad
     >>> mpigrad.empty_strided((2, 3), (1, 2)).stride()

@@ -196,8 +196,9 @@ class Join(Function):
 def isend(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> DifferentiableWork:
     """Start to send a tensor to the global rank `dst`, with a gradient; returns a `DifferentiableWork`.
 
-    Its `wait` returns a token, to be joined with the loss (see `join`). The tensor must not be changed before `wait`.
-    `tag` must be that of the receiver.
+    Its `wait` returns a token, a tensor without elements, through which the loss must depend on the message (see `join`).
+    The tensor must not be changed before `wait`. `tag` must be that of the receiver. `group` is the process group of both
+    ranks, by default the default group.
     """
     found = member_of(group)
     return _start_send(tensor, place_in(found, dst), found, tag)
@@ -207,14 +208,15 @@ def irecv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> Differen
     """Start to receive a tensor from the global rank `src`, with a gradient; returns a `DifferentiableWork`.
 
     Its `wait` returns a new tensor, with the shape and dtype of `tensor`, which is not changed. In the backward pass the
-    gradient of the new tensor is sent to `src`. `tag` must be that of the sender.
+    gradient of the new tensor is sent to `src`. `tag` must be that of the sender. `group` is the process group of both
+    ranks, by default the default group.
     """
     found = member_of(group)
     return _start_receive(tensor, place_in(found, src), found, tag)
 
 
 def wait(work: DifferentiableWork) -> Tensor:
-    """Wait for a message of `isend` or `irecv`; returns the received tensor, or the token of a send."""
+    """Return `work.wait()`: wait for a message of `isend` or `irecv`, and return the token of the send or the received tensor."""
     return work.wait()
 
 
@@ -224,10 +226,14 @@ def send(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Tensor:
     Returns a token, a tensor without elements: `join` it with the loss, so that the backward pass receives the gradient
     of `tensor` from the other rank.
 
-        if rank == 0: token = F.send(hidden, dst=1) F.join(mpigrad.zeros(()), token).backward()    # this rank has no loss
-            of its own
-        else: hidden = F.recv(mpigrad.empty(8, 16), src=0) model(hidden).sum().backward()                 # sends the
-            gradient of hidden back
+            if rank == 0:
+            token = F.send(hidden, dst=1)
+            F.join(mpigrad.zeros(()), token).backward()    # this rank has no loss of its own
+        else:
+            hidden = F.recv(mpigrad.empty(8, 16), src=0)
+            model(hidden).sum().backward()                 # sends the gradient of hidden back
+
+    `group` is the process group of both ranks, by default the default group.
     """
     return isend(tensor, dst, group, tag).wait()
 
@@ -236,7 +242,7 @@ def recv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> Tensor:
     """Receive a tensor from the global rank `src`, with a gradient; `tag` must be that of the sender.
 
     Returns a new tensor with the shape and dtype of `tensor`, which is not changed. In the backward pass the gradient of
-    the new tensor is sent to `src`.
+    the new tensor is sent to `src`. `group` is the process group of both ranks, by default the default group.
     """
     return irecv(tensor, src, group, tag).wait()
 
@@ -244,8 +250,9 @@ def recv(tensor: Tensor, src: int, group: Any = None, tag: int = 0) -> Tensor:
 def sendrecv(tensor: Tensor, buffer: Tensor, dst: int, src: int, group: Any = None, tag: int = 0) -> Tensor:
     """Send `tensor` to the global rank `dst` and receive a tensor from the global rank `src`, at the same time.
 
-    Returns a new tensor with the shape and dtype of `buffer`, which is not changed. In the backward pass gradients travel in the
-    opposite directions. All ranks that exchange messages give the same `tag`.
+    Returns a new tensor with the shape and dtype of `buffer`, which is not changed. In the backward pass gradients travel
+    in the opposite directions. All ranks that exchange messages give the same `tag`. `group` is the process group of both
+    ranks, by default the default group.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -264,7 +271,8 @@ def sendrecv(tensor: Tensor, buffer: Tensor, dst: int, src: int, group: Any = No
 def join(tensor: Tensor, *tokens: Tensor) -> Tensor:
     """Return a copy of `tensor` that depends on `tokens`, so that a backward pass also reaches the sends that returned them.
 
-    A rank that only sends has no other result from which its backward pass could reach the send.
+    Without it, a rank that sends `hidden` to another rank and has no other use of it would never receive the gradient of
+    `hidden`.
 
     >>> import mpigrad, mpigrad.distributed.nn.functional as F
     >>> loss, token = mpigrad.tensor(2.0), mpigrad.empty(0)

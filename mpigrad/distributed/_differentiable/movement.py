@@ -193,7 +193,9 @@ def exchanged(tensors: Sequence[Tensor], shapes: Sequence[Any], group: ProcessGr
 
 # -- public names ------------------------------------------------------------------------------------------------------
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
-    """Return the tensor of the global rank `src`, on every rank of the group.
+    """Return the tensor of the global rank `src`, on every rank of the group, which must all call it.
+
+    On other ranks `tensor` only gives the shape and type of the result.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -208,7 +210,10 @@ def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
-    """Return the tensors of all ranks, a tuple in the order of ranks, on the global rank `dst`; zeros on other ranks.
+    """Return the tensors of all ranks, a tuple in the order of ranks, on the global rank `dst`.
+
+    Other ranks get a tuple of tensors of zeros, so that they can take part in the backward pass. `group`: a process group,
+    by default all ranks. All its ranks must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -223,7 +228,8 @@ def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
     """Return, on rank i of the group, the i-th of the `tensors` of the global rank `src`.
 
-    Other ranks pass tensors of the same shape, whose elements are not used.
+    Other ranks pass tensors of the same shape, whose elements are not used. All ranks of `group` (by default the default
+    group) must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -240,7 +246,9 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
 def all_gather(tensor: Tensor, group: Any = None, *, uneven: bool = False) -> tuple[Tensor, ...]:
     """Return the tensors of all ranks, a tuple in the order of ranks, on every rank.
 
-    Their shapes are equal; with `uneven` (not in PyTorch) they may differ, and ranks exchange the shapes first.
+    Their shapes must be equal, unless `uneven` is set (an addition to PyTorch): then ranks exchange the shapes first. In
+    the backward pass each rank gets the sum of all ranks' gradients of its tensor. `group`: a process group, by default all
+    ranks. All its ranks must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -259,7 +267,8 @@ def all_to_all(
 ) -> tuple[Tensor, ...]:
     """Send input i to rank i of the group, and return the tuple of the tensors from all ranks.
 
-    The tensors in `output_tensor_list` only say which shapes will arrive; they are not changed.
+    The tensors in `output_tensor_list` only say which shapes will arrive; they are not changed. All ranks of `group` (by
+    default the default group) must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -280,8 +289,9 @@ def all_to_all_single(
 ) -> Tensor:
     """Send the i-th piece of `input` to rank i of the group; returns the pieces from all ranks in a new tensor.
 
-    Pieces are along the first dimension. `output` only says which shape the new tensor has; it is not changed. The split sizes
-    are the lengths of the pieces, by rank; None for equal ones.
+    Pieces are along the first dimension. `output` only gives the shape of the new tensor; it is not changed. The split
+    sizes are the lengths of the pieces, by rank; None for equal ones. All ranks of `group` (by default the default group)
+    must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")

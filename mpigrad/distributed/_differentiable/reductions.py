@@ -176,7 +176,8 @@ _SCAN_TAG = 32_000  # high, so that it differs from the tags of programs, which 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """Return the reduction of the tensors of all ranks, on every rank, as a new tensor; sparse tensors can be summed.
 
-    `op` is SUM, AVG, MAX, MIN or PRODUCT of `ReduceOp`; others have no gradient. `group` is by default the default group.
+    `op` is SUM, AVG, MAX, MIN or PRODUCT of `ReduceOp`; others have no gradient. `group` is by default the default group;
+    all its ranks must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -192,7 +193,8 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """Return, on the global rank `dst`, the reduction of the tensors of all ranks, as a new tensor; `op` as for `all_reduce`.
 
-    Other ranks get a copy of their own tensor; gradients of this copy are dropped.
+    Other ranks get a copy of their own tensor; gradients of this copy are dropped. All ranks of `group` (by default the
+    default group) must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -209,7 +211,8 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = N
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """Return, on rank i of the group, the reduction of the i-th tensors in the `input_list`s of all ranks, as a new tensor.
 
-    `output` only says which shape that has; it is not changed. `op` is as for `all_reduce`.
+    `output` only gives the shape of the result; it is not changed. `op` is as for `all_reduce`. All ranks of `group` (by
+    default the default group) must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")
@@ -227,7 +230,9 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
 
 
 def scan(tensor: Tensor, group: Any = None) -> Tensor:
-    """Return the sum of the tensors of this rank and of all ranks before it, as MPI_Scan does; not in PyTorch.
+    """Return the sum of the tensors of this rank and of all ranks before it, as MPI_Scan does; an addition to PyTorch.
+
+    `group`: a process group, by default all ranks. All its ranks must call it.
 
     >>> import mpigrad, mpigrad.distributed as dist, mpigrad.distributed.nn.functional as F
     >>> dist.init_process_group("mpi")

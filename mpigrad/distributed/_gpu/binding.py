@@ -33,11 +33,11 @@ def asked_for() -> bool:
 
 
 def bind_device(number: int | None = None) -> device | None:
-    """Make one GPU of this host the current one, by the local rank of this process, and return it; None without GPUs.
+    """Make a GPU of this host the current one for this process, and return it as a device; None on a host without GPUs.
 
-    `number` is by default the launcher's local rank (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, SLURM_LOCALID, ...);
-    RuntimeError if that is unknown. If there are more ranks than GPUs, some ranks share one, with a warning. Threads of
-    RPC that start later use the same GPU.
+    `number` is the index of the GPU, by default the local rank: the number of this process among those of its host, which
+    the launcher sets (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, SLURM_LOCALID, ...; RuntimeError if it does not). If
+    there are more ranks than GPUs, they share GPUs in turn, with a warning. Threads that RPC starts later use the same GPU.
 
     >>> import mpigrad
     >>> place = bind_device(0)

@@ -20,8 +20,9 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     Args:
         tensor: of the same shape and type on all ranks. A sparse tensor must be on the CPU, and `op` SUM.
         op: the operation, a `ReduceOp`.
-        group: a `ProcessGroup`, by default the default group.
-        async_op: return a `Work` at once; the result is there when its `wait` returns. Otherwise wait, and return None.
+        group: a `ProcessGroup`, by default the default group. All of its ranks must call this.
+        async_op: return a `Work` at once; the result is there when its `wait` returns. Otherwise wait for the result, and
+            return None. A RuntimeError is raised after the group's timeout.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

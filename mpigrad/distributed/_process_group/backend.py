@@ -11,7 +11,9 @@ from .. import _mpi
 
 
 class Backend(str):
-    """The name of a backend, in lower case; ValueError if it is not a string.
+    """The name of a backend as PyTorch spells it: `Backend(name)` returns `name` in lower case, a plain str.
+
+    Attributes are names, such as `Backend.MPI`. ValueError if `name` is not a string.
 
     >>> import mpigrad.distributed as dist
     >>> dist.Backend("GLOO")

@@ -91,9 +91,9 @@ def _described(name: str, tensor: Any = None, *rest: Any) -> str:
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
-    """Wait until all ranks of the group have called this. With `async_op`, return a `Work` at once.
+    """Wait until all ranks of the group have called this; with `async_op`, return a `Work` at once, whose `wait` does that.
 
-    `timeout` (a `timedelta`) replaces that of the group: a RuntimeError is raised after it. `device_ids` has no effect.
+    A RuntimeError is raised after `timeout` (a `timedelta`, by default that of the group). `device_ids` is ignored.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -108,9 +108,12 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
 def broadcast(
     tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """Copy the `tensor` of one rank into the `tensor` of every rank. With `async_op`, return a `Work` at once.
+    """Copy the `tensor` of one rank into the `tensor` of every rank.
 
     The sender is the global rank `src`, or the rank `group_src` of the group. All tensors have the same shape and type.
+
+    All ranks of `group` (by default the default group) must call it. It waits for the result, and raises a RuntimeError
+    after the group's timeout; with `async_op` it returns a `Work` at once, whose `wait` does that.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -251,8 +254,11 @@ def reduce(
 ) -> Work | None:
     """Reduce the tensors of all ranks, element by element; one rank gets the result in its `tensor`.
 
-    `op` is a `ReduceOp`. The result is on the global rank `dst`, or the rank `group_dst` of the group; tensors of other ranks are
-    not changed. With `async_op`, return a `Work` at once.
+    `op` is a `ReduceOp`. The result is on the global rank `dst`, or the rank `group_dst` of the group; tensors of other
+    ranks are not changed.
+
+    All ranks of `group` (by default the default group) must call it. It waits for the result, and raises a RuntimeError
+    after the group's timeout; with `async_op` it returns a `Work` at once, whose `wait` does that.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -278,10 +284,13 @@ def _into_list(tensors: Sequence[Tensor], rows: Any) -> None:
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
-    """Collect the tensors of all ranks in `tensor_list`, on every rank. With `async_op`, return a `Work` at once.
+    """Collect the tensors of all ranks in `tensor_list`, on every rank.
 
     `tensor_list` has one tensor for each rank, which is overwritten: `tensor_list[i]` must have the shape of the `tensor` of rank
     i. The shapes of different ranks may differ.
+
+    All ranks of `group` (by default the default group) must call it. It waits for the result, and raises a RuntimeError
+    after the group's timeout; with `async_op` it returns a `Work` at once, whose `wait` does that.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -334,8 +343,10 @@ def all_gather_into_tensor(
 ) -> Work | None:
     """Collect the `input_tensor` of all ranks in one tensor, one after the other along its first dimension, on every rank.
 
-    `output_tensor` has as many elements as all inputs together, or a ValueError is raised. With `async_op`, return a `Work` at
-    once.
+    `output_tensor` has as many elements as all inputs together, or a ValueError is raised.
+
+    All ranks of `group` (by default the default group) must call it. It waits for the result, and raises a RuntimeError
+    after the group's timeout; with `async_op` it returns a `Work` at once, whose `wait` does that.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -371,10 +382,13 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Collect the tensors of all ranks in the `gather_list` of one rank. With `async_op`, return a `Work` at once.
+    """Collect the tensors of all ranks in the `gather_list` of one rank.
 
     That rank is the global rank `dst`, or the rank `group_dst` of the group, by default global rank 0. It passes a list with one
     tensor for each rank, which is overwritten; the other ranks pass None.
+
+    All ranks of `group` (by default the default group) must call it. It waits for the result, and raises a RuntimeError
+    after the group's timeout; with `async_op` it returns a `Work` at once, whose `wait` does that.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -422,10 +436,13 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Send to each rank one tensor of the `scatter_list` of one rank. With `async_op`, return a `Work` at once.
+    """Send to each rank one tensor of the `scatter_list` of one rank.
 
     The sender is the global rank `src`, or the rank `group_src` of the group, by default global rank 0. Rank i of the group gets
     `scatter_list[i]` in its `tensor`. Ranks other than the sender pass no list.
+
+    All ranks of `group` (by default the default group) must call it. It waits for the result, and raises a RuntimeError
+    after the group's timeout; with `async_op` it returns a `Work` at once, whose `wait` does that.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -451,7 +468,10 @@ def reduce_scatter(
 ) -> Work | None:
     """Reduce the i-th tensors in the `input_list`s of all ranks; rank i of the group gets that result in `output`.
 
-    Each list has one tensor for each rank. `op` is a `ReduceOp`. With `async_op`, return a `Work` at once.
+    Each list has one tensor for each rank. `op` is a `ReduceOp`.
+
+    All ranks of `group` (by default the default group) must call it. It waits for the result, and raises a RuntimeError
+    after the group's timeout; with `async_op` it returns a `Work` at once, whose `wait` does that.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -474,8 +494,13 @@ def reduce_scatter_tensor(
 ) -> Work | None:
     """Reduce the `input` tensors of all ranks; rank i of the group gets the i-th part of the result in `output`.
 
+    `reduce_scatter_single` and `reduce_scatter_tensor` are two names of this function.
+
     The parts are equal, along the first dimension: `input` has as many elements as all outputs together, or a ValueError is
-    raised. `op` is a `ReduceOp`. With `async_op`, return a `Work` at once.
+    raised. `op` is a `ReduceOp`.
+
+    All ranks of `group` (by default the default group) must call it. It waits for the result, and raises a RuntimeError
+    after the group's timeout; with `async_op` it returns a `Work` at once, whose `wait` does that.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -505,7 +530,8 @@ def all_to_all(
 ) -> Work | None:
     """Send `input_tensor_list[i]` to rank i and receive `output_tensor_list[i]` from it; shapes may differ by rank.
 
-    With `async_op`, return a `Work` at once.
+    All ranks of `group` (by default the default group) must call it. It waits for the result, and raises a RuntimeError
+    after the group's timeout; with `async_op` it returns a `Work` at once, whose `wait` does that.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -541,8 +567,11 @@ def all_to_all_single(
 ) -> Work | None:
     """Send the i-th piece of `input` to rank i of the group; the piece from rank i becomes the i-th piece of `output`.
 
-    Pieces are along the first dimension. `input_split_sizes` and `output_split_sizes` are their lengths, by rank; without them
-    they are equal. RuntimeError if the lengths do not fit the tensor. With `async_op`, return a `Work` at once.
+    Pieces are along the first dimension. `input_split_sizes` and `output_split_sizes` are their lengths, by rank; without
+    them they are equal. RuntimeError if the lengths do not fit the tensor.
+
+    All ranks of `group` (by default the default group) must call it. It waits for the result, and raises a RuntimeError
+    after the group's timeout; with `async_op` it returns a `Work` at once, whose `wait` does that.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

@@ -10,8 +10,7 @@ from mpigrad._tensor import Tensor
 class GradBucket:
     """Gradients of several parameters, one after the other in one flat tensor, which a communication hook averages.
 
-    `DistributedDataParallel` creates it and passes it to the hook (`register_comm_hook`). `index` is its place in the
-    order in which buckets are reduced; `last` says whether it is the last one of the pass.
+    `DistributedDataParallel` creates it and passes it to the hook (`register_comm_hook`). Programs do not create one.
     """
 
     def __init__(self, index: int, buffer: Tensor, gradients: Sequence[Tensor], parameters: Sequence[Tensor], last: bool) -> None:
@@ -19,11 +18,11 @@ class GradBucket:
         self._gradients, self._parameters, self._replaced = list(gradients), list(parameters), False
 
     def index(self) -> int:
-        """Return the index of the bucket, in the order in which buckets are reduced."""
+        """Return the number of this bucket (a group of gradients), in the order in which buckets are averaged, from 0."""
         return self._index
 
     def buffer(self) -> Tensor:
-        """Return the flat tensor with all gradients of the bucket."""
+        """Return the flat tensor that has all gradients of the bucket, one after the other."""
         return self._buffer
 
     def gradients(self) -> list[Tensor]:
@@ -34,7 +33,7 @@ class GradBucket:
         return list(self._gradients)
 
     def parameters(self) -> list[Tensor]:
-        """Return the list of the parameters, in the order of their gradients."""
+        """Return the list of the parameters whose gradients are in the bucket, in the order of the gradients."""
         return list(self._parameters)
 
     def is_last(self) -> bool:
@@ -42,5 +41,5 @@ class GradBucket:
         return self._last
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Replace the flat tensor by another one of the same length, for example of a shorter type."""
+        """Replace the flat tensor by another one of the same length, for example of float16, to send fewer bytes."""
         self._buffer, self._replaced = buffer, True

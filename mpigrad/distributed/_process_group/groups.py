@@ -33,7 +33,7 @@ class ProcessGroup:
 
     A *global rank* is a rank in the default group, a *group rank* the place of the same process in this group. `comm` is
     the group's private MPI communicator, `ranks` the list of global ranks, `timeout` (a `timedelta`) that of its
-    operations.
+    operations, `name` and `desc` texts for error messages.
     """
 
     def __init__(self, comm: Any, ranks: list[int], timeout: timedelta, name: str, desc: str) -> None:
@@ -59,20 +59,21 @@ class ProcessGroup:
         return "mpi"
 
     def place(self, rank: int) -> int:
-        """Return the group rank of a global rank; ValueError if it is not in the group."""
+        """Return the group rank of the process whose global rank is `rank`; ValueError if it is not in the group."""
         if rank not in self.ranks:
             raise ValueError(f"Global rank {rank} is not part of group {self.group_name} with ranks {self.ranks}")
         return self.ranks.index(rank)
 
     def begin(self, what: str, start: Callable[[], Any]) -> Any:
-        """Start an operation with `start()`, which returns an MPI request; returns that, or an object like it.
+        """Call `start()`, which returns an MPI request, and return that or a watched form of it; used by the collectives.
 
-        `what` is its name in errors. The caller is inside `mpi_turn()`.
+        `what` is the operation's name in errors. The caller holds the lock of MPI (`mpi_turn`).
         """
         return start() if self.watch is None else self.watch.start(what, start)
 
     def shrink(self, timeout: timedelta | None = None) -> ProcessGroup:
-        """Return a new group of the members that live, in the same order, and end this group. All survivors must call it.
+        """Return a new group of the members whose processes still run, in the same order, and end this group. All of them must
+        call it.
 
         It needs a job that survives deaths (`mpigrad run --survive`); a RuntimeError is raised in others. If this is the default
         group, the new one becomes the default group, whose ranks are numbered from 0 again, and all other groups are destroyed.
@@ -123,9 +124,9 @@ def root_of(found: ProcessGroup, given: int | None, in_group: int | None, what: 
 
 
 class GroupMember:
-    """Has two attributes: `WORLD`, the default group (None before `init_process_group`), and `NON_GROUP_MEMBER`.
+    """PyTorch's holder of two constants: `GroupMember.WORLD` is the default group, None before `init_process_group`.
 
-    `new_group` returns `NON_GROUP_MEMBER` on ranks outside of the group.
+    `GroupMember.NON_GROUP_MEMBER` is what `new_group` returns on ranks that are not in the new group.
     """
 
     WORLD: ProcessGroup | None = None
@@ -159,11 +160,11 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Create the default process group, of all ranks of the MPI job.
+    """Create the default process group, of all ranks of the MPI job. All of these must call it; it waits for them.
 
     Args:
-        timeout: a `timedelta`, how long an operation of the group may take, by default 30 minutes; after it a RuntimeError is
-            raised.
+        timeout: a `timedelta`: how long this call and each operation of the group may wait, by default 30 minutes; after it
+            a RuntimeError is raised.
         world_size: the number of ranks, by default all ranks of the job. With a smaller number, the first ranks form the group,
             and no other rank may call this.
         rank: MPI's rank of this process. It need not be given; another number raises a ValueError.
@@ -367,7 +368,9 @@ def _shrink(shrinking: ProcessGroup, timeout: timedelta) -> ProcessGroup:
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Destroy a group, so that it can be used no more; all groups if it is the default group or None. All members must call it.
+    """Destroy a group, which cannot be used afterwards; without an argument or with the default group, all groups.
+
+    All members must call it.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -478,7 +481,7 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
-    """Return the list of the global ranks of a group, in the order of group ranks (None: of the default group).
+    """Return the list of the global ranks of a group (None: the default group), in the order of group ranks.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")

@@ -49,7 +49,10 @@ def _exchange(found: ProcessGroup, sent: list[np.ndarray], lengths: list[int]) -
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """Collect the objects of all ranks in `object_list`, on every rank; its i-th element becomes the object of rank i.
+    """Collect the objects of all ranks in `object_list`, on every rank; its i-th element becomes the `obj` of rank i.
+
+    All ranks of `group` (by default the default group) must call it; it waits for the result, and raises a RuntimeError
+    after the group's timeout. Objects are pickled, so only use it between processes that trust each other.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -77,6 +80,9 @@ def gather_object(
 
     `dst` is a global rank, `group_dst` the rank in the group instead; global rank 0 if neither is given. The first elements
     of the list are replaced, one for each rank of the group. Other ranks need no list.
+
+    All ranks of `group` (by default the default group) must call it; it waits for the result, and raises a RuntimeError
+    after the group's timeout. Objects are pickled, so only use it between processes that trust each other.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -107,6 +113,9 @@ def broadcast_object_list(
 
     The sender is the global rank `src`, or the rank `group_src` of the group, by default global rank 0. RuntimeError if the lists
     have different lengths; `device` is ignored.
+
+    All ranks of `group` (by default the default group) must call it; it waits for the result, and raises a RuntimeError
+    after the group's timeout. Objects are pickled, so only use it between processes that trust each other.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -148,6 +157,9 @@ def scatter_object_list(
     the i-th object of the sender's `scatter_object_input_list` as the first element of its `scatter_object_output_list`, which
     must not be empty.
 
+    All ranks of `group` (by default the default group) must call it; it waits for the result, and raises a RuntimeError
+    after the group's timeout. Objects are pickled, so only use it between processes that trust each other.
+
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
     >>> mine = [None]
@@ -182,7 +194,8 @@ def send_object_list(
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
-    """Send a list of objects to the global rank `dst` (or the rank `group_dst` of the group).
+    """Send a list of objects, pickled, to the global rank `dst` (or the rank `group_dst` of the group), which calls
+    `recv_object_list`.
 
     `device` and `use_batch` are accepted as in PyTorch and ignored.
     """
@@ -199,9 +212,10 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
-    """Receive objects from the global rank `src` (or the rank `group_src` of the group) into the list, which they replace.
+    """Receive what `send_object_list` sent, from the global rank `src` (or the rank `group_src` of the group); waits for it.
 
-    With neither, receive from any rank. Returns the sender's global rank. `device` and `use_batch` are ignored.
+    The contents of `object_list` are replaced. With neither rank given, receive from any rank. Returns the sender's global
+    rank. `device` and `use_batch` are ignored.
     """
     if resolve(group) is None:
         raise ValueError("Invalid process group specified")

@@ -21,10 +21,11 @@ from .work import Work
 def isend(
     tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
-    """Start to send a tensor to the global rank `dst`, or the rank `group_dst` of the group; returns a `Work`.
+    """Start to send a tensor to the global rank `dst`, or the rank `group_dst` of the group; returns a `Work` at once.
 
-    The tensor must not be changed before the `Work` is complete. `tag` is a number that the receiver must give, too.
-    ValueError for a message to this rank itself; None on a rank that is not in the group.
+    The tensor must not be changed before the `Work` is complete. `tag` is a number that the receiver must give, too;
+    messages with another tag are left for other receives. ValueError for a message to this rank itself; None on a rank that
+    is not in the group.
     """
     if (found := resolve(group)) is None:
         return None
@@ -40,10 +41,10 @@ def isend(
 def irecv(
     tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
-    """Start to receive a tensor from the global rank `src`, or the rank `group_src` of the group; returns a `Work`.
+    """Start to receive a tensor from the global rank `src`, or the rank `group_src` of the group; returns a `Work` at once.
 
-    With neither, from any rank. `tensor` is overwritten; a RuntimeError is raised by `wait` if the message has another
-    size. Only a message with the same `tag` is received. None on a rank that is not in the group.
+    With neither rank given, from any rank. `tensor` is overwritten; a RuntimeError is raised by `wait` if the message has
+    another size. Only a message with the same `tag` is received. None on a rank that is not in the group.
     """
     if (found := resolve(group)) is None:
         return None
@@ -69,11 +70,14 @@ def irecv(
 def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
     """Send a tensor to the global rank `dst`, or the rank `group_dst` of the group; `tag` as for `isend`.
 
-    Returns when the tensor may be changed. A large one is sent only when the receiver is ready, so two ranks that send to
-    each other first and receive then may wait forever: use `isend` or `batch_isend_irecv`.
+    It returns when the tensor may be changed again. A large tensor is sent only when the receiver is ready, so two ranks
+    that both call `send` first and `recv` second wait for each other, until the timeout of the group raises a RuntimeError:
+    use `isend` or `batch_isend_irecv` there.
 
-        if dist.get_rank() == 0: dist.send(x, dst=1)
-        elif dist.get_rank() == 1: dist.recv(x, src=0)    # overwrites x
+            if dist.get_rank() == 0:
+            dist.send(x, dst=1)
+        elif dist.get_rank() == 1:
+            dist.recv(x, src=0)    # overwrites x
     """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is None:
@@ -84,8 +88,9 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
     """Receive a tensor from the global rank `src`, or the rank `group_src` of the group; returns the global rank of the sender.
 
-    With neither, from any rank. `tensor` is overwritten; RuntimeError if the message has another size. Only a message
-    with the same `tag` is received. -1 on a rank that is not in the group.
+    It waits, up to the timeout of the group (then RuntimeError). With neither rank given, from any rank. `tensor` is
+    overwritten; RuntimeError if the message has another size. Only a message with the same `tag` is received. -1 on a rank
+    that is not in the group.
     """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
@@ -100,7 +105,7 @@ class P2POp:
     """One message of `batch_isend_irecv`: `P2POp(dist.isend, tensor, peer)` or `P2POp(dist.irecv, tensor, peer)`.
 
     `peer` is the global rank of the other end, `group_peer` its rank in the group; one of the two is given. `tag` is a
-    number that must be the same at both ends. ValueError for another `op`.
+    number that must be the same at both ends. ValueError if `op` is neither `isend` nor `irecv`.
     """
 
     def __init__(

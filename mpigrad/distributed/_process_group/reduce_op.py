@@ -13,7 +13,8 @@ from .. import _mpi
 class ReduceOp(enum.Enum):
     """The operation with which `all_reduce`, `reduce` and `reduce_scatter` combine elements.
 
-    AVG is for floating-point types; BAND, BOR and BXOR, for integers, work on bits. PREMUL_SUM is not supported.
+    SUM, PRODUCT, MIN and MAX; AVG, the mean, for floating-point types; BAND, BOR and BXOR, on the bits of integers.
+    PREMUL_SUM exists as in PyTorch, but is not supported.
     """
 
     SUM = 0

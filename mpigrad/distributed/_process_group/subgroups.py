@@ -17,11 +17,11 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Divide a group (default: the default group) into groups of `group_size` consecutive ranks.
+    """Divide a group (by default the default group) into groups of `group_size` consecutive ranks. All ranks must call it.
 
-    Returns the pair of this rank's group and the list of all groups, which has `NON_GROUP_MEMBER` for those without this rank.
-    ValueError if `group_size` does not divide the number of ranks. `timeout` and `group_desc` are those of each new group;
-    `backend` and `pg_options` are ignored.
+    Returns the pair of this rank's group and the list of all groups, which has `NON_GROUP_MEMBER` for those without this
+    rank. ValueError if `group_size` is not given (PyTorch's default is the number of GPUs) or does not divide the number of
+    ranks. `timeout` and `group_desc` are those of each new group; `backend` and `pg_options` are ignored.
 
     >>> import mpigrad.distributed as dist
     >>> dist.init_process_group("mpi")
@@ -50,7 +50,8 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Create several groups, each given by the list of its global ranks; no rank may be in two of them.
+    """Create several groups, each given by the list of its global ranks; no rank may be in two of them. All their members must
+    call it.
 
     Returns the pair of this rank's group (None if it is in none) and the list of all groups, as `new_subgroups` does; the other
     arguments are also as there.

@@ -31,7 +31,8 @@ _PATIENCE = 2.0  # seconds in which the name of the dead rank arrives after the 
 class RankLostError(RuntimeError):
     """Raised by an operation of a process group whose member has died: the operation cannot complete.
 
-    `ranks` has the global ranks of the dead, `members` those of the group; `ProcessGroup.shrink` makes a group of the
+    Only in jobs that survive the death of a process (`mpigrad run --survive`). `what` names the operation, `ranks` are the
+    global ranks of the dead processes, `members` all ranks of the group. `ProcessGroup.shrink` makes a group of the
     survivors.
 
     >>> import mpigrad.distributed as dist

@@ -29,7 +29,9 @@ _BYTES_PER_SECOND = 1e9  # a low estimate of the speed of transfers
 
 
 class Work:
-    """A started operation of a process group: `wait()` waits for it, `is_completed()` tests it. Collectives return it.
+    """A started operation of a process group: `wait()` waits for it, `is_completed()` tests it.
+
+    `isend`, `irecv` and collectives with `async_op=True` return it; programs do not create one.
 
     Args:
         name: of the operation, for error messages.
@@ -59,7 +61,7 @@ class Work:
             _dropped.append((self._request, self._keep))
 
     def is_completed(self) -> bool:
-        """Return whether the operation is complete, also with an error; if so, the result is in the tensors."""
+        """Return, without waiting, whether the operation has ended, with its result in the tensors or with an error."""
         with self._lock:
             return self._test()
 
@@ -111,28 +113,30 @@ class Work:
         )
 
     def is_success(self) -> bool:
-        """Return whether the operation is complete, without an error."""
+        """Return, without waiting, whether the operation has ended without an error."""
         return self.is_completed() and self._error is None
 
     def exception(self) -> BaseException | None:
-        """Return the error of the operation; None if it has none or is not complete."""
+        """Return the error with which the operation ended; None if it succeeded or has not ended."""
         return self._error if self.is_completed() else None
 
     def synchronize(self) -> None:
-        """Wait until the operation is complete, as `wait` does."""
+        """Wait until the operation is complete, as `wait()` does, up to the timeout of the group."""
         self.wait()
 
     def source_rank(self) -> int:
-        """Return the group rank of the sender, after a receive; -1 before."""
+        """Return the group rank of the process from which a receive got its message; -1 before the receive is complete."""
         return self._source
 
     def result(self) -> Any:
-        """Wait for the operation and return the list of the tensors with its result."""
+        """Wait until the operation is complete, and return the list of the tensors that got its result."""
         self.wait()
         return self._result
 
     def get_future(self) -> Future:
-        """Return a `Future` of the tensors with the result; a background thread completes it."""
+        """Return at once a `Future` of the list of the tensors with the result; a background thread completes it when the
+        operation ends.
+        """
         future: Future = Future()
         _complete_later(self, future)
         return future

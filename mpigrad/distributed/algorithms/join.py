@@ -1,7 +1,8 @@
 """`Join`: ranks that run out of input take part in the collectives of those that have more.
 
-Before its collectives of an iteration, the first object of a `Join` announces that this rank is active. A rank that has left its
-loop answers the announcements, and runs the hooks of all objects, which take part in their collectives, until no rank is active.
+In each iteration, the ranks that have input announce it with a collective. A rank that has left its loop answers the
+announcements, and runs the hooks of the joined objects, which take part in the collectives of the others, until no rank has
+input.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """What a rank without input does for one object of a `Join`: override one or both methods, which do nothing here."""
+    """What a rank without input does for one object of a `Join`. Override one or both methods, which do nothing here."""
 
     def main_hook(self) -> None:
-        """Take part in the collectives of one iteration of the ranks that still have input."""
+        """Called once for each iteration of the ranks that still have input: take part in the collectives of that iteration."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Called once when no rank has input any more; `is_last_joiner`: this rank was among the last to have some."""
+        """Called once, when no rank has input any more; `is_last_joiner` tells whether this rank was one of the last that had
+        some.
+        """
 
 
 class _JoinConfig(NamedTuple):
@@ -62,16 +65,18 @@ class Joinable(ABC):
     @property
     @abstractmethod
     def join_device(self) -> Any:
-        """The device of the tensors with which `Join` counts active ranks."""
+        """The device of the tensor with which `Join` counts, by a collective, the ranks that still have input."""
 
     @property
     @abstractmethod
     def join_process_group(self) -> Any:
-        """The group in which `Join` counts active ranks; the same for all objects of a `Join`."""
+        """The process group whose ranks `Join` counts; it must be the same for all objects of a `Join`."""
 
 
 class Join:
-    """A context manager for loops of different lengths on the ranks of a group.
+    """A context manager for training loops with different numbers of iterations on the ranks of a group.
+
+    A rank that has left its loop waits at the end of the block and takes part in the collectives of the others.
 
     Args:
         joinables: objects with collectives, such as a `DistributedDataParallel` and a `ZeroRedundancyOptimizer`, in the order of
@@ -134,10 +139,10 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Joinable) -> Work | None:
-        """Announce, before the collectives of an iteration, that this rank has input. Called by the objects of a `Join`.
+        """Announce that this rank has input; an object of a `Join` calls it in each iteration, before its collectives.
 
-        Returns a `Work` for the first object of a `Join`, None for the others and outside of a `Join`. RuntimeError if
-        another rank has no input and `throw_on_early_termination` is set.
+        Returns a `Work` for the first object of a `Join`, None for the others and outside of a `Join`. RuntimeError if another
+        rank has no input and `throw_on_early_termination` is set.
         """
         if not hasattr(joinable, "_join_config"):
             raise AssertionError(f"Check that the {type(joinable)} constructor calls the ``Joinable`` constructor")

@@ -1,6 +1,7 @@
 """Distributed autograd: backward passes through calls to other workers, with the API of torch.distributed.autograd.
 
-Terms (context, pass, send function, held gradients, ...) are explained in docs/glossary.md.
+`context()` records calls, `backward` goes back through them, `get_gradients` returns the gradients. Terms (context, pass,
+send function, held gradients, ...) are explained in docs/glossary.md.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ def draw(context_id: int, path: str | os.PathLike[str] | None = None, roots: Seq
         context_id: the value of `with context() as context_id`.
         path: a file to write: DOT for a name that ends in .dot or .gv; .svg, .pdf and .png are rendered with Graphviz's
             program `dot`.
-        roots: tensors of this worker whose graph is drawn, too. Roots of earlier backward passes need not be given.
+        roots: tensors of this worker whose graph is drawn, too. Roots of earlier backward passes need not be given. Before
+            the first pass, give the loss: without it only the graph below sent tensors is drawn.
 
     Raises:
         RuntimeError: the context is unknown, a root does not require grad, or Graphviz is missing.

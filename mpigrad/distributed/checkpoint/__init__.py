@@ -1,4 +1,5 @@
-"""Checkpoints of models and optimizers that are distributed over workers: in files (`save`, `load`) or in memory (`Buddies`).
+"""Checkpoints of models and optimizers that are distributed over RPC workers: in files (`save`, `load`) or in memory
+(`Buddies`).
 
 Terms (part, share, ...) are explained in docs/glossary.md.
 """

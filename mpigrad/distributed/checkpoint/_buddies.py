@@ -109,14 +109,14 @@ def _load(
 class Buddies:
     """Checkpoints in the memory of the workers, from which a job goes on after the loss of one of them, without a file system.
 
-    One worker calls `save` and `load`. Each worker keeps a copy of its share (its tensors), and one of its buddy's share:
-    any one worker may be lost between two saves. A worker that takes the place of a lost one gets its share from the
-    buddy.
+    One worker calls `save` and `load`. Each worker keeps two copies in its memory: one of its own tensors, and one of those
+    of another worker, its buddy. So any one worker may be lost between two saves; the worker that takes its place gets the
+    tensors from the buddy.
 
     Args:
-        name: copies of different names are independent of each other.
-        keepers: the names of the workers that keep copies, by default those that have parts, and this one. There should
-            be at least two: the only keeper has no buddy, and its copies are lost with it.
+        name: to keep several independent copies, give each a name.
+        keepers: the names of the workers that keep copies, by default those of the saved objects, and this worker. There
+            should be at least two: a single keeper has no buddy, and its copies are lost with it.
 
     >>> import mpigrad.distributed.checkpoint as checkpoint
     >>> import mpigrad.distributed.rpc as rpc
@@ -134,7 +134,8 @@ class Buddies:
         self._version = 0
 
     def save(self, parts: Mapping[str, Any], extra: Any = None, *, timeout: float = _SECONDS) -> None:
-        """Copy the states of `parts`. Until this is complete, the previous copies stay valid.
+        """Copy the states of `parts` on all workers, and wait until that is complete; until then the previous copies stay
+        valid.
 
         Args:
             parts: the objects to save, by name, as for `checkpoint.save`.
@@ -158,10 +159,14 @@ class Buddies:
         gather_errors([Task(keeper, doing, _commit, (self._name, manifest), timeout) for keeper in ring])
 
     def load(self, parts: Mapping[str, Any], *, timeout: float = _SECONDS) -> Any:
-        """Load the newest complete copies into `parts`, which may be on other workers than before; returns the `extra` of `save`.
+        """Load the newest complete copies into `parts`, on all workers; waits for that, and returns the `extra` of `save`.
 
-        All workers check that the states fit before any state changes. CheckpointError if they do not fit, if the copies
-        of a share are lost, or if a worker takes longer than `timeout` seconds.
+        Args:
+            parts: the objects to load into, under the names that `save` got; they may be on other workers than then.
+            timeout: how many seconds a worker may take; then a CheckpointError names it.
+
+        All workers check that the states fit before any state changes. CheckpointError if they do not fit, if both copies of a
+        worker's tensors are lost, or if `save` was never called.
         """
         manifest = self._newest(timeout)
         if manifest is None:

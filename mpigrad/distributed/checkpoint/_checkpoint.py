@@ -57,7 +57,8 @@ def _read(directory: str, files: list[dict[str, Any]], shares: list[Share], work
 
 
 def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeout: float = TIMEOUT) -> None:
-    """Save modules and optimizers of all workers as one checkpoint. One worker calls it; each worker writes its own tensors.
+    """Save modules and optimizers of all workers as one checkpoint. One worker calls it and waits; each writes its own
+    tensors.
 
     Until the save is complete, the previous checkpoint in the same directory stays valid.
 
@@ -101,7 +102,8 @@ def save(path: str | Path, parts: Mapping[str, Any], extra: Any = None, *, timeo
 
 
 def load(path: str | Path, parts: Mapping[str, Any], *, timeout: float = TIMEOUT) -> Any:
-    """Load the states of the last complete `save` into `parts`, and return its `extra`.
+    """Load the states of the last complete `save` into `parts`, and return its `extra`. One worker calls it, and waits for
+    all.
 
     The parts may be on other workers than when they were saved, and on more or fewer. A tensor is found by its full name: the
     name of its part, a dot, and its name in the module. The optimizer state of a parameter is found by the parameter's full

@@ -18,7 +18,8 @@ Dims = int | Mapping[str, int | None]
 
 
 class Sharded:
-    """A module whose tensors are cut into slices on several workers, as a part of a checkpoint.
+    """For `checkpoint.save` and `load`: modules on several workers that together are one module, each with a slice of its
+    tensors.
 
     A checkpoint of one number of slices can be loaded into any other number.
 

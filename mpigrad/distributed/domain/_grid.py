@@ -68,7 +68,7 @@ class ProcessGrid:
         return self.group.rank()
 
     def size(self) -> int:
-        """Return the number of ranks in the grid."""
+        """Return the number of ranks in the grid, the product of its `shape`."""
         return self.group.size()
 
     def _coords_of(self, rank: int) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ class ProcessGrid:
         return tuple(reversed(found))
 
     def rank_of(self, coords: Sequence[int]) -> int | None:
-        """Return the rank at some coordinates; periodic dimensions wrap around. None beyond an end of the grid."""
+        """Return the rank at the coordinates `coords`; periodic dimensions wrap around. None beyond an end of the grid."""
         rank = 0
         for at, length, ring in zip(coords, self.shape, self.periodic, strict=True):
             if not ring and not 0 <= at < length:
@@ -88,7 +88,7 @@ class ProcessGrid:
         return rank
 
     def neighbor(self, steps: Sequence[int]) -> int | None:
-        """Return the rank at a distance of `steps` from this one, a number for each dimension.
+        """Return the rank that is `steps` away from this one; `steps` has a number for each dimension, such as (1, 0).
 
         None beyond an end of the grid; periodic dimensions wrap around.
         """
@@ -142,8 +142,8 @@ def _cuts(length: int, parts: int, sizes: Sequence[int] | None) -> list[int]:
 class Layout:
     """The assignment of a global array to ranks: the box of it that each rank owns.
 
-    Users get layouts from `ProcessGrid.layout`, `Layout.on_rank` and `Layout.everywhere`. An array may have more
-    dimensions in front of those of the layout; each rank has all of these.
+    Get a layout from `ProcessGrid.layout`, `Layout.on_rank` and `Layout.everywhere`. An array may have more dimensions in
+    front of those of the layout, which are not cut.
 
     Args:
         shape: of the global array.
@@ -160,27 +160,27 @@ class Layout:
 
     @classmethod
     def on_rank(cls, shape: Sequence[int], rank: int = 0, group: Any = None) -> Layout:
-        """Return the layout in which one rank of the group owns the whole array; arguments as in the class."""
+        """Return the layout in which one rank of the group owns the whole array; `shape` and `group` as for `Layout`."""
         size = as_group(group).size()
         return cls(shape, [tuple((0, n if r == rank else 0) for n in shape) for r in range(size)], group)
 
     @classmethod
     def everywhere(cls, shape: Sequence[int], group: Any = None) -> Layout:
-        """Return the layout in which every rank owns the whole array; arguments as in the class."""
+        """Return the layout in which every rank owns the whole array; `shape` and `group` as for `Layout`."""
         return cls(shape, [tuple((0, n) for n in shape)] * as_group(group).size(), group)
 
     @property
     def local_shape(self) -> tuple[int, ...]:
-        """The shape of this rank's block."""
+        """The shape of this rank's block of the global array."""
         return tuple(stop - start for start, stop in self.boxes[self.group.rank()])
 
     @property
     def local(self) -> tuple[Any, ...]:
-        """The index of this rank's block in the global array: `array[layout.local]`."""
+        """A tuple of slices, the place of this rank's block in the global array: `array[layout.local]` is the block."""
         return (..., *(slice(start, stop) for start, stop in self.boxes[self.group.rank()]))
 
     def is_partition(self) -> bool:
-        """Return whether each element has exactly one owner."""
+        """Return whether each element of the global array has exactly one owner."""
         owned = sum(prod(stop - start for start, stop in box) for box in self.boxes)
         apart = all(not overlap(a, b) for at, a in enumerate(self.boxes) for b in self.boxes[:at])
         return owned == prod(self.shape) and apart

@@ -275,7 +275,7 @@ class _WaitAdjoint(Function):
 
 # -- what users call ---------------------------------------------------------------------------------------------------
 class HaloExchange:
-    """A started exchange, returned by `halo_exchange(..., async_op=True)`; call its `wait` once."""
+    """An exchange that `halo_exchange(..., async_op=True)` has started; call its `wait` once."""
 
     def __init__(self, x: Tensor, halo: _Halo, value: Any) -> None:
         self._halo, self._value, self._crossing = halo, value, _Crossing()
@@ -302,10 +302,11 @@ def halo_exchange(
 ) -> Any:
     """Return the block `x` of this rank, surrounded by `width` elements of the neighbouring blocks.
 
-    All ranks of the grid must call this, and their backward passes run the adjoint exchange, in the same order.
+    All ranks of the grid must call it, and must also run a backward pass if one does: in it, gradients of the halo travel
+    back to the blocks that they came from.
 
     Args:
-        x: the block. It may have more dimensions than the grid, such as fields or batches; these are exchanged whole.
+        x: the block. It may have more dimensions than the grid, such as fields or batches; these are not cut.
         width: one number, or for each dimension of the grid a number or a pair (before, after).
         grid: the `ProcessGrid` on which the blocks are.
         dims: the dimensions of `x` that the grid cuts, by default the last ones.
@@ -314,6 +315,8 @@ def halo_exchange(
         value: the constant of "constant".
         corners: if False, only blocks that share a face exchange messages, and the corners of the halo are 0.
         async_op: return a `HaloExchange` at once: compute what needs no halo, then call its `wait()`.
+
+    ValueError on a rank whose block, or that of a neighbour, is shorter than the halo.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed.domain import ProcessGrid, halo_exchange

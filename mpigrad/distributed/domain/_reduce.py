@@ -13,7 +13,9 @@ from ._grid import as_group
 
 
 def sum(x: Tensor, group: Any = None) -> Tensor:
-    """Return the sum of all elements of all blocks, on every rank; `group` is a grid or a process group (default: all ranks).
+    """Return the sum of all elements of all blocks, on every rank. All ranks must call it.
+
+    `x` is this rank's block, `group` a grid or a process group, by default all ranks.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed import domain
@@ -41,7 +43,7 @@ def vdot(x: Tensor, y: Tensor, group: Any = None) -> Tensor:
 
 
 def norm(x: Tensor, p: float = 2.0, group: Any = None) -> Tensor:
-    """Return the p-norm of all elements of all blocks, on every rank, for 0 < p <= inf; `group` as for `sum`.
+    """Return the p-norm of all elements of all blocks, on every rank, for 0 < p <= inf; arguments otherwise as for `sum`.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad.distributed import domain

@@ -288,8 +288,10 @@ class RemoteModule(_RemoteModule):
     recorded, like any other call.
 
     Args:
-        remote_device: the worker and, after a slash, the device: "worker1", "worker1/cuda:0", "rank:2". By default the CPU.
-        module_cls: a class or function that both workers can import and that makes a module; an exception in it is raised here.
+        remote_device: the worker and, after a slash, the device: "worker1", "worker1/cuda:0", "rank:2". The device is by
+            default the CPU.
+        module_cls: a class or function that both workers can import and that makes a module; the constructor waits for it,
+            and raises its exception.
         args, kwargs: its arguments, a tuple and a dict.
 
     >>> remote = RemoteModule("worker1/cpu", nn.Linear, args=(20, 30))  # doctest: +SKIP

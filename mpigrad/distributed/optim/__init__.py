@@ -1,4 +1,6 @@
-"""Optimizers whose parameters are distributed over workers."""
+"""Optimizers over several processes: `DistributedOptimizer` for RPC workers, `ZeroRedundancyOptimizer` for ranks of a process
+group.
+"""
 
 from __future__ import annotations
 

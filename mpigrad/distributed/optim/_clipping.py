@@ -22,7 +22,9 @@ def clip_grad_norm_(
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
 ) -> float:
-    """Scale the context's gradients of `params_rref` on all workers so that their joint norm is at most `max_norm`.
+    """Scale the gradients of `params_rref` on all workers so that the norm of all of them together is at most `max_norm`.
+
+    Call it on one worker, between `backward` and `step`. An addition to PyTorch.
 
     Args:
         context_id: the context that has the gradients.

@@ -9,7 +9,9 @@ from .optimizer import DistributedOptimizer, by_worker, load_states, on_owners
 
 
 class DistributedScheduler:
-    """Runs `scheduler_class` on every worker's share of a `DistributedOptimizer`.
+    """A learning-rate schedule for a `DistributedOptimizer`: an instance of `scheduler_class` for each worker's optimizer.
+
+    Call `step` after each epoch, on the worker that created it; an addition to PyTorch.
 
     Args:
         scheduler_class: a learning-rate schedule of `mpigrad.optim.lr_scheduler` or, for torch's optimizers, of torch.
@@ -27,22 +29,22 @@ class DistributedScheduler:
         self.remote_schedulers: list[RRef] = on_owners(optimizer.remote_optimizers, _make, scheduler_class, args, kwargs)
 
     def step(self, *args: Any) -> None:
-        """Advance to the next learning rate on all workers.
+        """Set the next learning rate on all workers, and wait until it is set.
 
-        Arguments are those of the schedule: the metric, for `ReduceLROnPlateau`.
+        The arguments are those of `step` of `scheduler_class`, such as the metric for `ReduceLROnPlateau`.
         """
         on_owners(self.remote_schedulers, _call, "step", *args)
 
     def get_last_lr(self) -> dict[str, list[float]]:
-        """Return the last learning rates, a list for each worker, by worker name."""
+        """Return the current learning rates: a dict from worker name to a list with one number for each parameter group."""
         return by_worker(self.remote_schedulers, on_owners(self.remote_schedulers, _call, "get_last_lr"))
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the states of the schedules, by worker name."""
+        """Return the states of the schedules: a dict from worker name to `state_dict()`."""
         return by_worker(self.remote_schedulers, on_owners(self.remote_schedulers, _call, "state_dict"))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load states that `state_dict` has returned; ValueError if they are of other workers."""
+        """Load what `state_dict` returned, on all workers; ValueError if the names of the workers are not the same."""
         load_states("schedule", self.remote_schedulers, state_dict, _call, "load_state_dict")
 
 

@@ -65,11 +65,13 @@ def _note(error: Exception, text: str) -> None:
 class DistributedOptimizer:
     """One optimizer over parameters on many workers: each parameter is updated by the worker that owns it.
 
-    Gradients come from a distributed autograd context.
+    Gradients come from a distributed autograd context, not from `.grad`. Only one worker, for example the trainer, creates
+    the optimizer and calls `step`; the other workers need no call.
 
     Args:
         optimizer_class: an optimizer of `mpigrad.optim` or `torch.optim`.
-        params_rref: RRefs to the parameters; each worker gets one optimizer, for those that it owns.
+        params_rref: RRefs to the parameters; an instance of `optimizer_class` is created on each owner, for the parameters
+            there. The constructor waits for that.
         args, kwargs: further arguments of `optimizer_class`, such as `lr=0.1`.
 
     >>> with dist_autograd.context() as context_id:  # doctest: +SKIP
@@ -95,8 +97,8 @@ class DistributedOptimizer:
     def step(self, context_id: int) -> None:
         """Update all parameters with their gradients in the context `context_id`, on all workers at the same time.
 
-        Returns when all workers are done; then the first error is raised, if there was one. RuntimeError for an unknown
-        context.
+        Waits until all workers are done; if some failed, the first error is raised, with the others as its notes.
+        RuntimeError for an unknown context.
         """
         from ..autograd import _is_valid_context
 
@@ -104,11 +106,11 @@ class DistributedOptimizer:
         on_owners(self.remote_optimizers, step_local, context_id)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the states of all workers' optimizers, by worker name; not in PyTorch."""
+        """Return the states of all workers' optimizers: a dict from worker name to `state_dict()`. An addition to PyTorch."""
         return by_worker(self.remote_optimizers, on_owners(self.remote_optimizers, state_local))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load states that `state_dict` has returned; ValueError if they are of other workers."""
+        """Load what `state_dict` returned, on all workers; ValueError if the names of the workers are not the same."""
         load_states("optimizer", self.remote_optimizers, state_dict, load_local)
 
 

@@ -19,14 +19,15 @@ __all__ = ["ZeroRedundancyOptimizer"]
 class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An optimizer whose state is divided among the ranks of a group (stage 1 of ZeRO, Rajbhandari et al., 2020).
 
-    All ranks need the same gradients, as `DistributedDataParallel` gives them. A step updates this rank's share of parameters,
-    then every rank gets the shares of all others. `consolidate_state_dict` before `state_dict` collects the state on one rank.
+    All ranks need the same gradients, as `DistributedDataParallel` gives them. A step updates this rank's share of
+    parameters, then every rank gets the shares of all others. All ranks create it and call `step`. For a checkpoint,
+    `consolidate_state_dict` collects the state on one rank, where `state_dict` then returns it.
 
     Args:
         params: all parameters, the same on all ranks, as for `optimizer_class`.
         optimizer_class: the optimizer that each rank runs on its share; `defaults` are its arguments, such as `lr=0.1`.
         process_group: the group, by default all ranks.
-        parameters_as_bucket_view: accepted as in PyTorch, without effect.
+        parameters_as_bucket_view: accepted as in PyTorch and ignored.
         overlap_with_ddp: must be False.
 
     >>> import mpigrad, mpigrad.distributed as dist
@@ -82,7 +83,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, a dict as for any optimizer.
 
-        All parameters are assigned to ranks again, so it should come before the first step: states do not move.
+        All ranks call it, before the first step: parameters are divided among the ranks anew, and states do not move with
+        them.
         """
         self.optim.add_param_group(param_group)
         self._divide()
@@ -114,17 +116,19 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return made
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return what a `Join` runs on this rank when it has no more input: it takes part in the steps of the other ranks."""
+        """Return the hook for `mpigrad.distributed.algorithms.Join`: when this rank has no more input, it takes part in the
+        steps of others.
+        """
         return _StepOfOthers(self)
 
     @property
     def join_device(self) -> Any:
-        """The device of the first parameter."""
+        """The device of the first parameter, on which `Join` puts the tensors of its collectives."""
         return self.param_groups[0]["params"][0].device
 
     @property
     def join_process_group(self) -> ProcessGroup:
-        """The group over whose ranks the state is divided."""
+        """The process group over whose ranks the optimizer's state is divided."""
         return self.process_group
 
     def consolidate_state_dict(self, to: int = 0) -> None:
@@ -139,9 +143,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             self._consolidated = {index: state for part in parts for index, state in part.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the whole state, as that of an optimizer that is not divided.
+        """Return the whole state, in the form of an optimizer that is not divided.
 
-        Only after `consolidate_state_dict`, on the rank that was given to it; RuntimeError otherwise.
+        Call `consolidate_state_dict(to=r)` first, then this on rank `r`; RuntimeError otherwise.
         """
         if self._consolidated is None:
             raise RuntimeError(
@@ -152,7 +156,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return {**self.optim.state_dict(), "state": dict(sorted(self._consolidated.items()))}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a whole state, the same on all ranks; each rank keeps the state of its share."""
+        """Load a whole state, as `state_dict` returned it. All ranks call it with the same state; each keeps what it needs."""
         every = [each for group in self.param_groups for each in group["params"]]
         kept = {index: state for index, state in state_dict["state"].items() if id(every[index]) in self._own}
         self.optim.load_state_dict({**state_dict, "state": kept})

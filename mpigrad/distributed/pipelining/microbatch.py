@@ -1,4 +1,4 @@
-"""Batches cut into micro-batches, and outputs of micro-batches joined."""
+"""Cutting a batch into micro-batches, its parts, and joining the outputs of micro-batches."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ class TensorChunkSpec:
 
     @staticmethod
     def from_tuple(chunk_dims: tuple[int, ...]) -> tuple[TensorChunkSpec, ...]:
-        """Return one specification for each argument, given the dimensions."""
+        """Return a tuple with the specification of each positional argument, given the dimensions along which they are cut."""
         return tuple(map(TensorChunkSpec, chunk_dims))
 
     @staticmethod
     def from_dict(chunk_dims: dict[str, int]) -> dict[str, TensorChunkSpec]:
-        """Return one specification for each keyword argument, given the dimensions by name."""
+        """Return a dict with the specification of each keyword argument, given the dimensions along which they are cut, by
+        name.
+        """
         return {name: TensorChunkSpec(dim) for name, dim in chunk_dims.items()}
 
 

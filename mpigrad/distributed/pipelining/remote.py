@@ -1,8 +1,9 @@
 """`RemotePipeline`: the stages of a pipeline on RPC workers, run by one worker; an addition to PyTorch's names.
 
-Each worker runs the schedule of its stages, as ranks of a process group do. Outputs and gradients go from worker to worker by
-calls of `_deliver`, which put them into the receiver's `Mail`; a stage that needs one waits for it there. If a stage fails, the
-worker that called `step` tells the others, whose waits then end with its error. Waits also end at the deadline of the step.
+How it works: each worker runs the schedule of its stages, as ranks of a process group do. Outputs and gradients go from
+worker to worker by calls of `_deliver`, which put them into the receiver's `Mail`; a stage that needs one waits for it
+there. If a stage fails, the worker that called `step` tells the others, whose waits then end with its error. Waits also end
+at the deadline of the step.
 """
 
 from __future__ import annotations
@@ -155,14 +156,14 @@ def _drop(number: str, index: int) -> None:
 
 
 class RemotePipeline:
-    """A pipeline whose stages are on RPC workers.
+    """A pipeline whose stages are on RPC workers. One worker creates it and calls `step`; an addition to PyTorch.
 
     `step` runs a batch through all stages and back. Gradients are then in `.grad` of the modules' parameters; `apply` calls a
     function on each module, for example to update it.
 
     Args:
-        stages: for each stage the worker's name, the function or class that makes its module there, and the arguments of that
-            function. Different stages are on different workers.
+        stages: for each stage the worker's name, the function or class that makes its module there, and the arguments of
+            that function. No two stages may be on one worker (ValueError).
         n_microbatches: into how many micro-batches each batch is cut.
         loss_fn: called with output and target of each micro-batch on the worker of the last stage. Without it, `step` runs
             forwards only.
@@ -198,7 +199,7 @@ class RemotePipeline:
         self._all(_make, lambda index: (self.workers, *stages[index][1:], schedule, *rest))
 
     def step(self, *args: Any, target: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
-        """Run a batch forwards and, with a loss function, backwards.
+        """Run a batch forwards and, with a loss function, backwards; waits until all stages are done.
 
         `args` go to the module of the first stage, `target` to the loss function. Returns the output of the last stage,
         and the list of the losses of all micro-batches. If a stage fails, its error is raised.
@@ -206,7 +207,7 @@ class RemotePipeline:
         return self._run(True, args, target)
 
     def eval(self, *args: Any, target: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
-        """Run a batch forwards only; arguments and result are those of `step`."""
+        """Run a batch forwards only, without recording gradients; arguments and result are those of `step`."""
         return self._run(False, args, target)
 
     def apply(self, function: Callable[..., Any], *args: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Schedules: in which order a rank runs the forward and backward passes of micro-batches.
+"""Schedules: in which order a rank runs the forward and backward passes of micro-batches (the parts of a batch).
 
 An order is a list of actions for each rank. It is computed without communication, so that all ranks, and tests, know all orders.
 """
@@ -161,7 +161,9 @@ class _SingleStage(_PipelineSchedule):
 
 
 class ScheduleGPipe(_SingleStage):
-    """All micro-batches forwards, then all backwards. Keeps the activations of all micro-batches.
+    """Run all micro-batches forwards, then all backwards; the activations of all micro-batches are kept until then.
+
+    All ranks of the pipeline create it and call `step` together.
 
     Args:
         stage: this rank's `PipelineStage`.
@@ -195,9 +197,11 @@ class ScheduleGPipe(_SingleStage):
 
 
 class Schedule1F1B(_SingleStage):
-    """After a few forwards, one backward and one forward in turn. The arguments are those of `ScheduleGPipe`.
+    """After a few forward passes, each stage runs one backward and one forward pass in turn ("1F1B").
 
-    Each rank keeps the activations of as many micro-batches as there are stages from its own to the last one.
+    It needs less memory than `ScheduleGPipe`, whose arguments it has:
+
+    each rank keeps the activations of as many micro-batches as there are stages from its own to the last one.
     """
 
     def _order(self, rank: int) -> Order:
@@ -225,7 +229,7 @@ class ScheduleLoopedBFS(_PipelineSchedule):
 
 
 class ScheduleInterleaved1F1B(_PipelineSchedule):
-    """Several stages on each rank, one forward and one backward in turn (arXiv 2104.04473).
+    """`Schedule1F1B` for several stages on each rank (Narayanan et al., 2021, arXiv 2104.04473).
 
     Compared with `Schedule1F1B` the *bubble*, the share of time in which ranks wait, is smaller, and there are more messages.
     The arguments are those of `ScheduleGPipe`, with a list of this rank's stages instead of one.

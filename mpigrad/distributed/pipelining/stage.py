@@ -30,7 +30,7 @@ _DTYPES: tuple[DType, ...] = (*ALL, bfloat16)  # a header has the index of a typ
 
 
 class PipelineStage:
-    """One stage of a pipeline, on this rank.
+    """One stage of a pipeline, on this rank; pass it to a schedule, such as `ScheduleGPipe`, whose `step` runs it.
 
     Each message between stages carries the shapes and types of its tensors. So `input_args`, `output_args`, `output_grads` and
     `input_grads`, from which PyTorch learns these, are ignored; so are `dw_builder` and `get_mesh`.
@@ -38,7 +38,7 @@ class PipelineStage:
     Args:
         submodule: the part of the model.
         stage_index, num_stages: its place in the pipeline, from 0 on, and the number of all stages.
-        device: where the tensors from other stages are put.
+        device: the device on which received tensors are put.
         group: the process group of the pipeline, by default all ranks. Rank r of a group of n has the stages r, r + n, ...
     """
 
@@ -72,16 +72,16 @@ class PipelineStage:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the first stage."""
+        """Whether this is the first stage of the pipeline."""
         return self.stage_index == 0
 
     @property
     def is_last(self) -> bool:
-        """Whether this is the last stage."""
+        """Whether this is the last stage of the pipeline."""
         return self.stage_index == self.num_stages - 1
 
     def clear_runtime_states(self) -> None:
-        """Drop the activations and messages of all micro-batches; called between batches."""
+        """Drop the activations and messages of all micro-batches. A schedule calls it before each batch."""
         self._inputs: dict[int, list[Tensor]] = {}
         self._outputs: dict[int, list[Tensor]] = {}
         self.output_chunks: list[Any] = []
@@ -125,7 +125,7 @@ class PipelineStage:
         return made  # type: ignore[return-value]
 
     def finish_sends(self) -> None:
-        """Wait until all messages of this stage have been sent."""
+        """Wait until all messages of this stage have been sent. A schedule calls it at the end of each batch."""
         for work in self._sent:
             _wait(work)
         self._sent.clear()
@@ -134,7 +134,8 @@ class PipelineStage:
     def forward_one_chunk(self, chunk: int, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
         """Run the module on micro-batch number `chunk` (from 0), start sending its output to the next stage, and return it.
 
-        `args` are the inputs of the first stage; the others receive theirs. `kwargs` are for the module of this stage.
+        A schedule calls it. `args` are the inputs of the first stage; other stages receive theirs from the stage before,
+        and wait for them. `kwargs` are for the module of this stage.
         """
         given: list[Any] = list(args) if self.is_first else list(self._receive(_FORWARD, chunk))
         if not self.is_first and self.has_backward:
@@ -155,7 +156,8 @@ class PipelineStage:
     def backward_one_chunk(self, chunk: int, loss: Tensor | None = None) -> None:
         """Run the backward pass of a micro-batch, and send the gradients of its inputs to the stage before.
 
-        `loss` is for the last stage only; the others receive the gradients of their outputs.
+        A schedule calls it. `loss` is for the last stage only; other stages receive the gradients of their outputs from the
+        stage after, and wait for them.
         """
         given, outputs = self._inputs.pop(chunk), self._outputs.pop(chunk)
         if self.is_last:
@@ -169,7 +171,7 @@ class PipelineStage:
             self._send(_BACKWARD, self.stage_index - 1, chunk, [each.grad for each in given])
 
     def scale_grads(self, grad_scale_factor: int) -> None:
-        """Divide the gradients of the module by `grad_scale_factor`."""
+        """Divide the gradients of the module by `grad_scale_factor`; a schedule calls it with the number of micro-batches."""
         if grad_scale_factor != 1:
             with no_grad():
                 for parameter in self.submod.parameters():

@@ -1,5 +1,8 @@
 """Remote procedure calls between the ranks of an MPI job: the API of `torch.distributed.rpc` on MPI messages.
 
+`init_rpc` makes a rank a worker; `rpc_sync`, `rpc_async` and `remote` run functions on other workers; `shutdown` ends it.
+docs/start.md explains a first program.
+
 Terms (worker, agent, RRef, fork, ...) are explained in docs/glossary.md.
 """
 
@@ -111,14 +114,15 @@ def init_rpc(
 
     Args:
         name: a name that no other worker has, of letters, digits, `-`, `_` and `:`, shorter than 128 characters.
-        backend: a member of `BackendType`; by default MPI, also called TENSORPIPE. The others are those of
-            `rpc._testing`.
+        backend: a member of `BackendType`; by default MPI. TENSORPIPE is an alias of it; other members come from
+            `backend_registry.register_backend`.
         rank: MPI's rank of this process. It need not be given; another number raises a RuntimeError.
         world_size: the number of workers, by default all ranks of the MPI job. With a smaller number, the first ranks
             form the world, and the others must not call `init_rpc`.
         rpc_backend_options: an `MPIRpcBackendOptions` with timeouts, number of threads, device maps and communicator.
-        dynamic: True starts a dynamic world, in which workers join and leave at any time; `world_size` must then be None.
-            A `rank` without `world_size` means the same, as in PyTorch, unless `dynamic` is False.
+        dynamic: True starts a dynamic world, in which workers join and leave at any time; False a static one. The default
+            is False, except if `rank` is given without `world_size`, which starts a dynamic world as in PyTorch. ValueError
+            for True with a `world_size`.
 
     Raises:
         RuntimeError: RPC is already initialised, a name is not unique, or `rank` or `world_size` contradicts MPI.

@@ -1,4 +1,6 @@
-"""The public functions of RPC. They may be called from any thread; `rpc_sync` makes progress while it waits."""
+"""The public functions of RPC. They may be called from any thread; while `rpc_sync` waits, its thread serves calls of other
+workers.
+"""
 
 from __future__ import annotations
 
@@ -98,11 +100,11 @@ def rpc_sync(
         func: a function that both workers can import, or a built-in operator such as `mpigrad.add`.
         args, kwargs: its arguments, a tuple and a dict. The callee gets copies. Tensors among them are recorded if the call
             is made inside `dist_autograd.context()`, so that gradients flow back through the call.
-        timeout: in seconds, 0 for none; by default `rpc_timeout` of the options of `init_rpc`. A call that takes longer raises
-            a RuntimeError.
-        retries: how often the call is made again if its message cannot be sent, if it times out, or if the worker is lost and
-            another takes its name. By default a call is never repeated (PyTorch has no such option). The function may then run
-            several times, so it must be idempotent, unless `at_most_once` is set.
+        timeout: in seconds, 0 for no limit; by default `rpc_timeout` of the options of `init_rpc`. A call that takes longer
+            raises a RuntimeError.
+        retries: how often the call is repeated if its message cannot be sent, if it times out, or if the worker is lost and
+            another joins under its name. By default a call is never repeated (PyTorch has no such option). The function may
+            then run several times, so it must be idempotent, unless `at_most_once` is set.
         at_most_once: with retries, the worker remembers the call, so that a repeated request gets the answer of the first one
             and the function never runs twice. If the worker is lost, the call fails.
 
@@ -215,7 +217,8 @@ def wait_for_worker(worker_name: str, timeout: float = UNSET_RPC_TIMEOUT) -> Wor
 
     Args:
         worker_name: the name that the worker gives to `init_rpc`.
-        timeout: in seconds, 0 for no limit; by default the timeout of calls. Then a TimeoutError is raised.
+        timeout: in seconds, 0 for no limit; by default `rpc_timeout` of the options of `init_rpc`. After it a TimeoutError
+            is raised.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -239,7 +242,7 @@ def wait_for_worker(worker_name: str, timeout: float = UNSET_RPC_TIMEOUT) -> Wor
 
 
 def get_worker_infos() -> list[WorkerInfo]:
-    """Return the list of the `WorkerInfo` of all workers, in the order of ranks, without those that have left or were lost.
+    """Return the `WorkerInfo` of all present workers, a list in the order of ranks, without those that have left or were lost.
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> rpc.init_rpc("solo", rank=0, world_size=1)
@@ -253,9 +256,9 @@ def get_worker_infos() -> list[WorkerInfo]:
 def on_worker_lost(callback: Callback) -> Callback:
     """Register a function that is called when a worker is lost: its process has ended, or it no longer answers.
 
-    Callbacks run on a thread that serves calls, for one loss after the other, and may make calls themselves. A callback also
-    gets the losses that happened before it was added. Returns `callback`, so that it can be used as a decorator. Jobs survive
-    the loss of a worker if they were started with `mpigrad run --survive`.
+    Callbacks run on a thread that serves calls, one after the other, and may make calls themselves. A callback is also
+    called for losses that happened before it was added. Returns `callback`, so that it can be used as a decorator. Jobs
+    survive the loss of a worker if they were started with `mpigrad run --survive`.
 
     Args:
         callback: called as `callback(worker, incarnation, why)` with the `WorkerInfo` of the lost worker, the number of its

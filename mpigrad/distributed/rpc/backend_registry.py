@@ -1,4 +1,6 @@
-"""The registry of RPC backends, by name. The only real one is MPI; TENSORPIPE is an alias for programs written for PyTorch."""
+"""The registry of RPC backends, by name. MPI is the only one for users; TENSORPIPE is an alias for programs written for
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from ._world.start import start_mpi_agent
 from .options import MPIRpcBackendOptions
 
 BackendValue = namedtuple("BackendValue", ["construct_rpc_backend_options_handler", "init_backend_handler"])
+BackendValue.__doc__ = "The value of a member of `BackendType`: the two functions with which `register_backend` registered it."
 
 
 def _repr(self: enum.Enum) -> str:
@@ -21,7 +24,10 @@ def _repr(self: enum.Enum) -> str:
 def _make(values: dict[str, Any]) -> Any:
     made = enum.Enum("BackendType", values)  # type: ignore[misc]
     made.__repr__ = _repr  # type: ignore[method-assign,assignment]
-    made.__doc__ = "The available backends: MPI, and TENSORPIPE as another name of it."
+    made.__doc__ = (
+        "The backends that `init_rpc` knows: MPI, and TENSORPIPE, PyTorch's name, as an alias. The two FAULTY ones lose or delay "
+        "messages on purpose, for tests."
+    )
     return made
 
 
@@ -47,7 +53,7 @@ def register_backend(
         construct_rpc_backend_options_handler: called as `handler(rpc_timeout, init_method, **kwargs)`; returns the
             options.
         init_backend_handler: called as `handler(name=..., rank=..., world_size=..., options=...)`; starts and returns the
-            agent.
+            agent, the object that makes and serves calls.
     """
     global BackendType
     if backend_registered(backend_name):
@@ -72,7 +78,10 @@ def construct_rpc_backend_options(
 
 
 def init_backend(backend: Any, *args: Any, **kwargs: Any) -> Any:
-    """Start and return the agent of a backend, a member of `BackendType`; arguments are those of its `init_backend_handler`."""
+    """Start a backend, a member of `BackendType`, and return its agent, the object that makes and serves calls.
+
+    The arguments are passed to the `init_backend_handler` with which the backend was registered.
+    """
     return backend.value.init_backend_handler(*args, **kwargs)
 
 

@@ -1,4 +1,4 @@
-"""Defaults of RPC, under PyTorch's names; times are in seconds."""
+"""Default values of RPC's options, under PyTorch's names; times are in seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decorators for functions that are called by RPC."""
+"""`async_execution`, a decorator for functions that are called by RPC and answer later."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Fn = TypeVar("Fn", bound=Callable[..., Any])
 def async_execution(fn: Fn) -> Fn:
     """Decorate a function that returns a `Future`: a remote call of it is answered with the future's value once that is set.
 
-    The thread that runs the function is free again as soon as it returns; without the decorator a function that has to wait
-    for something occupies its thread meanwhile. RuntimeError on the caller if the function returns no Future. A local call just
-    returns the future:
+    For functions that wait for something, such as further calls: the thread that runs the function is free again as soon as
+    it has returned the future. If it returns anything else, the caller gets a RuntimeError. When the decorated function is
+    called without RPC, it just returns its future:
 
     >>> import mpigrad.distributed.rpc as rpc
     >>> from mpigrad.futures import Future

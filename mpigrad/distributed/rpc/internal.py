@@ -1,4 +1,4 @@
-"""The default pickler of RPC as two functions, and names that programs written for PyTorch import."""
+"""Parts of PyTorch's module of this name that programs import: `serialize` and `deserialize` use the pickler of RPC."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["PythonUDF", "RPCExecMode", "RemoteException", "deserialize", "serial
 
 
 class RPCExecMode(Enum):
-    """The kinds of calls, as a profiler names them: the event of a call begins with `rpc_` and the value.
+    """The kinds of calls in a profiler's events, whose names are `rpc_` + the value + the function and the two workers.
 
-    Such as `rpc_sync#aten::add(worker0 -> worker1)`.
+    For example `rpc_sync#aten::add(worker0 -> worker1)`.
     """
 
     SYNC = "sync"
@@ -26,7 +26,7 @@ class RPCExecMode(Enum):
 class PythonUDF(NamedTuple):
     """A call of a user's function as one object: the function, its positional and its keyword arguments.
 
-    A name of PyTorch's that programs import; calls of mpigrad do not use it.
+    Only here because programs written for PyTorch import it; mpigrad does not use it.
     """
 
     func: Any
@@ -37,7 +37,7 @@ class PythonUDF(NamedTuple):
 class RemoteException(NamedTuple):
     """The text and the type of an exception on another worker.
 
-    A name of PyTorch's that programs import; mpigrad sends exceptions themselves.
+    Only here because programs written for PyTorch import it; mpigrad sends the exception object itself.
     """
 
     msg: str
@@ -49,12 +49,12 @@ _internal_rpc_pickler = internal_pickler
 
 
 def serialize(obj: Any) -> tuple[bytes, list[Tensor]]:
-    """Pickle an object with the default pickler; returns the pickle without its tensors, and the list of its tensors."""
+    """Pickle `obj` as RPC does; returns the pickle, which does not contain the tensors, and the list of the tensors in `obj`."""
     return _internal_rpc_pickler.serialize(obj)
 
 
 def deserialize(binary_data: bytes, tensor_table: list[Tensor]) -> Any:
-    """Rebuild an object from the pickle and the tensors that `serialize` returned."""
+    """Rebuild the object that `serialize` pickled, from its two results."""
     return _internal_rpc_pickler.deserialize(binary_data, tensor_table)
 
 

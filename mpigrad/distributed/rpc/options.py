@@ -1,4 +1,4 @@
-"""Options of the RPC backend."""
+"""Options of `init_rpc`: timeouts, number of threads, device maps, communicator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._agent.device_maps import DeviceMap, add_to_map, to_device_list, to_device
 
 
 class RpcBackendOptions:
-    """Options that every backend has.
+    """The base class of options: those that every backend has. For MPI, use `MPIRpcBackendOptions`.
 
     Args:
         rpc_timeout: default timeout of calls in seconds, 0 for none. Negative numbers raise a RuntimeError.
@@ -29,21 +29,24 @@ class RpcBackendOptions:
 
 
 class MPIRpcBackendOptions(RpcBackendOptions):
-    """Options of RPC over MPI.
+    """Options of RPC over MPI, for the argument `rpc_backend_options` of `init_rpc`.
 
     Args:
-        num_worker_threads: how many functions for other workers may run at the same time; further calls wait in a queue.
+        num_worker_threads: how many functions for other workers may run at the same time; further calls wait in a queue. A
+            function that waits for a call of its own does not count. If no function returns for 50 ms while calls are
+            queued, one more is started, because the running ones may wait for it; so use a lock, not this number, to keep
+            functions apart.
         rpc_timeout: default timeout of calls in seconds, 0 for none.
         init_method: accepted for programs written for PyTorch; MPI needs no address.
-        device_maps: for each other worker, by name, a dict from this worker's devices to the devices on which their tensors
-            arrive there. Answers and gradients use the reverse map. Without a map, sending a tensor on a GPU raises an error.
+        device_maps: `{"worker1": {0: 1}}` sends tensors on GPU 0 of this worker to GPU 1 of `worker1`; answers and
+            gradients return the same way. Without a map, sending a tensor on a GPU raises an error.
         devices: the GPUs that this worker uses; by default those that the device maps name.
         device_transfers: how arrays on a GPU travel: "staged" through pinned host memory, which works with every MPI;
             "cuda_aware", by passing device pointers to MPI, which must be built for that; "detect" tests in a separate
             process whether that works (see `mpigrad doctor`). The default is the environment variable
             MPIGRAD_DEVICE_TRANSFERS, and "staged" without it.
-        comm: the mpi4py communicator whose ranks form the world; COMM_WORLD if not given. Disjoint communicators give
-            disjoint worlds.
+        comm: the mpi4py communicator whose ranks form the world; COMM_WORLD if not given. Communicators without a common
+            rank give separate worlds.
         init_timeout: how many seconds `init_rpc` waits for the other ranks before it raises a TimeoutError.
 
     >>> MPIRpcBackendOptions(num_worker_threads=4).rpc_timeout
@@ -90,7 +93,7 @@ class MPIRpcBackendOptions(RpcBackendOptions):
         add_to_map(self.device_maps, to, device_map)
 
     def set_devices(self, devices: list[Any]) -> None:
-        """Set the GPUs that this worker uses for calls, given as devices, names or indices; ValueError for the CPU.
+        """Set the GPUs that this worker uses for calls: a list of devices, names or indices. ValueError for a CPU device.
 
         >>> options = MPIRpcBackendOptions()
         >>> options.set_devices([0]); options.devices

@@ -26,10 +26,14 @@ def _local_invoke_async_execution(number: int, name: str, args: tuple[Any, ...],
 
 
 class RRefProxy:
-    """Calls methods of an RRef's value on its owner: `proxy.method(*args)`, where the proxy is `rref.rpc_sync()`, for example.
+    """Calls methods of an RRef's value on its owner; `rref.rpc_sync()`, for example, returns one.
 
-    `rpc_api` is "rpc_sync" (the method call returns the result), "rpc_async" (a Future of it) or "remote" (an RRef to
-    it); `timeout` is that of the call, in seconds, -1 for the default.
+    `proxy.method(*args)` makes the call.
+
+    Args:
+        rref: the reference to the value.
+        rpc_api: what a method call returns: "rpc_sync" the result, "rpc_async" a `Future` of it, "remote" an `RRef` to it.
+        timeout: that of the call, in seconds, 0 for no limit, -1 for `rpc_timeout` of the options of `init_rpc`.
     """
 
     def __init__(self, rref: RRef, rpc_api: str, timeout: float) -> None:

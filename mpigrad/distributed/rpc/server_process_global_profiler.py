@@ -1,4 +1,6 @@
-"""A profiler that records what a worker does for other workers, on all threads that serve calls."""
+"""A profiler of what a worker does for other workers, on all threads that serve calls; programs use it as
+`rpc._server_process_global_profile`.
+"""
 
 from __future__ import annotations
 

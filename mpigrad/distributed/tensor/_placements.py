@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Replicate(NamedTuple):
-    """The placement of a tensor that every rank has whole."""
+    """The placement of a tensor of which every rank has a whole copy."""
 
 
 class Shard(NamedTuple):

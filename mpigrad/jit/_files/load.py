@@ -38,8 +38,11 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None) -> Any:
     Files run no Python code; damaged or invalid ones raise a RuntimeError.
 
     >>> import mpigrad, io
+    >>> @mpigrad.jit.script
+    ... def double_and_add(x):
+    ...     return x * 2 + x
     >>> file = io.BytesIO()
-    >>> mpigrad.jit.save(mpigrad.jit._example(), file)
+    >>> mpigrad.jit.save(double_and_add, file)
     >>> _ = file.seek(0)
     >>> mpigrad.jit.load(file).name
     'double_and_add'

@@ -44,8 +44,11 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     TypeError if `m` was not compiled by `jit.script`. `_extra_files` has no effect.
 
     >>> import mpigrad, io
+    >>> @mpigrad.jit.script
+    ... def double_and_add(x):
+    ...     return x * 2 + x
     >>> file = io.BytesIO()
-    >>> mpigrad.jit.save(mpigrad.jit._example(), file)
+    >>> mpigrad.jit.save(double_and_add, file)
     >>> _ = file.seek(0)
     >>> mpigrad.jit.load(file)(mpigrad.ones(1)).item()
     3.0

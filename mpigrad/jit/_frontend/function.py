@@ -43,12 +43,12 @@ class ScriptFunction(metaclass=_Kind):
     """A scripted function, created by `jit.script`: its `graph`, source (`code`), `schema` and compiled code.
 
     >>> import mpigrad
-    >>> fn = mpigrad.jit._example()
-    >>> fn(mpigrad.ones(2)).tolist()
-    [3.0, 3.0]
-    >>> fn.schema
+    >>> @mpigrad.jit.script
+    ... def double_and_add(x):
+    ...     return x * 2 + x
+    >>> double_and_add.schema
     double_and_add(Tensor x) -> Tensor
-    >>> isinstance(fn, mpigrad.jit.ScriptFunction)
+    >>> isinstance(double_and_add, mpigrad.jit.ScriptFunction)
     True
     """
 
@@ -84,7 +84,7 @@ class ScriptFunction(metaclass=_Kind):
 
     @property
     def inlined_graph(self) -> Graph:
-        """The same as `graph`: calls of other scripted functions stay calls."""
+        """The same as `graph`: unlike in PyTorch, the graphs of called functions are not put in the place of the calls."""
         return self.graph
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
@@ -102,7 +102,7 @@ class ScriptFunction(metaclass=_Kind):
         return self.entry(me, *args, **kwargs)
 
     def check_call(self, args: Any, kwargs: dict[str, Any]) -> None:
-        """Raise an error, on the caller, for an RPC whose arguments do not match the schema."""
+        """Raise the error of a wrong argument, before a call of this function is sent to another worker."""
         if len(self.graph.inputs) > len(self.schema.arguments):
             raise TypeError(f"cannot pickle 'ScriptMethod' object '{self.name}': call methods through an RRef to the module")
         self.schema.check_call(tuple(args), kwargs)
@@ -117,7 +117,7 @@ class ScriptFunction(metaclass=_Kind):
                 self._optimised = graph
 
     def inner(self) -> Any:
-        """The compiled function that other graphs call."""
+        """Return the compiled function that other scripted functions call."""
         return self._inner or self._compile_inner()
 
     def _compile_inner(self) -> Any:

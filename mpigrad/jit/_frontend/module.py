@@ -40,8 +40,12 @@ class ScriptModule(Module, metaclass=_CompilesAfterInit):
     """A module whose methods marked with `script_method` are compiled when it is created.
 
     >>> import mpigrad
-    >>> issubclass(mpigrad.jit.ScriptModule, mpigrad.nn.Module)
-    True
+    >>> class Twice(mpigrad.jit.ScriptModule):
+    ...     @mpigrad.jit.script_method
+    ...     def forward(self, x):
+    ...         return x + x
+    >>> Twice()(mpigrad.ones(2)).tolist()
+    [2.0, 2.0]
     """
 
     _is_script_module = True

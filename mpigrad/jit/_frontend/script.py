@@ -24,8 +24,12 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
     raises an error here, with the file and the line. Other arguments than `obj` have no effect on the result.
 
     >>> import mpigrad
-    >>> fn = mpigrad.jit._example()
-    >>> mpigrad.testing.FileCheck().check("aten::mul").check("aten::add").run(fn.graph)
+    >>> @mpigrad.jit.script
+    ... def double_and_add(x):
+    ...     return x * 2 + x
+    >>> double_and_add(mpigrad.ones(2)).tolist()
+    [3.0, 3.0]
+    >>> mpigrad.testing.FileCheck().check("aten::mul").check("aten::add").run(double_and_add.graph)    # the text has both
     """
     if isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj

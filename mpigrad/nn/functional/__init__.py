@@ -1,4 +1,5 @@
-"""Functions of neural networks: layers without state, activations, losses. The `__all__` of each file lists its public functions.
+"""Functions of neural networks: layers without state, activations, losses. Their names and arguments are those of
+`torch.nn.functional`.
 """
 
 from __future__ import annotations

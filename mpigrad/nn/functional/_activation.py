@@ -65,7 +65,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     to 1.
 
     Without `dim` a dimension is guessed and a warning is given (deprecated). `dtype`: convert the input to this type
-    first (default: keep its type). `_stacklevel` is that of the warning.
+    first (default: keep its type). `_stacklevel` is private.
 
     >>> import mpigrad
     >>> mpigrad.nn.functional.softmax(mpigrad.zeros(2), dim=0)

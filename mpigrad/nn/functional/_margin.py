@@ -162,7 +162,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with a distance of the user: `distance_function(x, y)` returns one number for each row.
+    """`triplet_margin_loss` with another distance: `distance_function(x, y)` returns one number for each row.
 
     The default is the Euclidean distance. `swap` and `reduction` are those of `triplet_margin_loss`.
 

@@ -1,4 +1,4 @@
-"""The modules, one file per family. The `__all__` of each file lists its public classes."""
+"""The modules, one file per family. Programs find all of them in `mpigrad.nn`."""
 
 from typing import TYPE_CHECKING
 

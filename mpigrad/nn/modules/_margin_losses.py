@@ -109,7 +109,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with a distance of the user: `distance_function(x, y)` returns one number for each row.
+    """`TripletMarginLoss` with another distance: `distance_function(x, y)` returns one number for each row.
 
     Arguments: those of `nn.functional.triplet_margin_with_distance_loss`; `forward(anchor, positive, negative)`.
     """

@@ -87,6 +87,7 @@ class RNNCell(RNNCellBase):
     - `input`: (batch, input_size) or (input_size,); `hx` and the result: (batch, hidden_size) or (hidden_size,).
       Default: zeros.
     - `nonlinearity`: "tanh" (default) or "relu". `bias=False`: no `bias_ih` and `bias_hh`.
+    - `device`, `dtype`: those of the parameters.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -117,8 +118,8 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of an `LSTM` layer: `forward(input, hx=None)` returns (h, c), the new state and the new cell.
 
-    `input` is (batch, input_size) or (input_size,); `hx` is (h, c), each (batch, hidden_size) or (hidden_size,), by
-    default zeros.
+    `input` is (batch, input_size) or (input_size,); `hx` is (h, c), each (batch, hidden_size) or (hidden_size,), by default
+    zeros. `device`, `dtype`: those of the parameters.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -143,7 +144,7 @@ class GRUCell(RNNCellBase):
     """One step of a `GRU` layer: `forward(input, hx=None)` returns the new state.
 
     `input` is (batch, input_size) or (input_size,); `hx` and the result are (batch, hidden_size) or (hidden_size,).
-    Default: zeros.
+    Default: zeros. `device`, `dtype`: those of the parameters.
 
     >>> import mpigrad
     >>> from mpigrad import nn

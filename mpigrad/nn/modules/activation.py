@@ -266,8 +266,8 @@ class RReLU(Module):
 class PReLU(Module):
     """Keep positive elements and multiply the others by a learned slope, the parameter `weight`.
 
-    `num_parameters`: 1 (default) for one slope, or the number of channels (dimension 1) for a slope each. `init`: the
-    first value.
+    `num_parameters`: 1 (default) for one slope, or the number of channels (dimension 1) for a slope each. `init`: the first
+    value. `device`, `dtype`: those of the parameters.
     """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:

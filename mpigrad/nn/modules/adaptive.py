@@ -29,8 +29,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     - `div_value`: the inner size of cluster i (from 0) is in_features / div_value ** (i + 1). `head_bias`: the first
       layer has a bias.
 
-    `forward(input, target)` takes (batch, in_features) and class indices (batch,), and returns the named tuple
-    (output, loss): the log-probability of each target, and the mean of their negatives.
+    `forward(input, target)` takes (batch, in_features) and class indices (batch,), and returns the named tuple (output,
+    loss): the log-probability of each target, and the mean of their negatives. `device`, `dtype`: those of the parameters.
 
     >>> import mpigrad
     >>> from mpigrad import nn

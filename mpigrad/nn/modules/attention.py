@@ -29,8 +29,8 @@ class MultiheadAttention(Module):
       (length, embed_dim).
 
     `forward(query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
-    is_causal=False)` returns (output, weights); see `nn.functional.multi_head_attention_forward` for masks and
-    weights.
+    is_causal=False)` returns (output, weights); see `nn.functional.multi_head_attention_forward` for masks and weights.
+    `device`, `dtype`: those of the parameters.
 
     >>> import mpigrad
     >>> from mpigrad import nn

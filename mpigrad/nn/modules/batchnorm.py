@@ -46,6 +46,7 @@ class BatchNorm1d(_BatchNorm):
     - `momentum`: the weight of a new batch in the running statistics; None for the plain mean of all batches.
     - `affine`: multiply by the parameter `weight` and add the parameter `bias` afterwards, one number for each
       channel.
+    - `device`, `dtype`: those of the parameters.
     """
 
     def _check_input_dim(self, input: Tensor) -> None:

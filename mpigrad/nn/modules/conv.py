@@ -222,8 +222,9 @@ class _ConvTranspose(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """Transposed convolution of sequences (batch, in_channels, length): the linear map of gradients in `Conv1d`; it
-    upsamples.
+    """Transposed convolution of sequences (batch, in_channels, length), which makes them longer.
+
+    It maps inputs as the backward pass of `Conv1d` maps gradients.
 
     The arguments are those of `nn.functional.conv_transpose1d`, with the numbers of channels first. `forward(input,
     output_size)` chooses `output_padding` so that the result has this length.
@@ -238,7 +239,9 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """Transposed convolution of images (batch, in_channels, height, width): the linear map of gradients in `Conv2d`.
+    """Transposed convolution of images (batch, in_channels, height, width), which makes them larger.
+
+    It maps inputs as the backward pass of `Conv2d` maps gradients.
 
     The arguments are those of `ConvTranspose1d`; sizes are one number, or two (height, width).
     """
@@ -247,8 +250,9 @@ class ConvTranspose2d(_ConvTranspose):
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """Transposed convolution of volumes (batch, in_channels, depth, height, width): the linear map of gradients in
-    `Conv3d`.
+    """Transposed convolution of volumes (batch, in_channels, depth, height, width), which makes them larger.
+
+    It maps inputs as the backward pass of `Conv3d` maps gradients.
 
     The arguments are those of `ConvTranspose1d`; sizes are one number, or three (depth, height, width).
     """

@@ -61,6 +61,7 @@ class InstanceNorm1d(_InstanceNorm):
     - `affine` (default: False): multiply by the parameter `weight` and add `bias` afterwards, one number for each
       channel.
     - `track_running_stats` (default: False): keep running statistics with `momentum`, and use them in evaluation.
+    - `device`, `dtype`: those of the parameters.
     """
 
     single = 2

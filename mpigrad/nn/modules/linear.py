@@ -26,8 +26,8 @@ class Identity(Module):
 class Linear(Module):
     """A linear map of the last dimension: `input @ weight.T + bias`.
 
-    `input` is (..., in_features), the result (..., out_features). `weight` is (out_features, in_features).
-    `bias=False`: no bias.
+    `input` is (..., in_features), the result (..., out_features). `weight` is (out_features, in_features). `bias=False`: no
+    bias. `device`, `dtype`: those of the parameters.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -61,7 +61,8 @@ class Linear(Module):
 class Bilinear(Module):
     """A bilinear map of two inputs: result k is x1 @ weight[k] @ x2 + bias[k].
 
-    `forward(input1, input2)` takes (..., in1_features) and (..., in2_features) and returns (..., out_features).
+    `forward(input1, input2)` takes (..., in1_features) and (..., in2_features) and returns (..., out_features). `device`,
+    `dtype`: those of the parameters.
     """
 
     def __init__(

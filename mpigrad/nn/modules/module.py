@@ -151,8 +151,8 @@ class Module(Moving):
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> ModuleHandle:
         """Call `hook(module, grad_output)` in the backward pass, before gradients flow through the module.
 
-        `grad_output` is a tuple with the gradient of each output; a result other than None replaces it. Returns a
-        handle, whose `remove()` removes the hook.
+        `grad_output` is a tuple with the gradient of each output; a result other than None replaces it. Returns a handle,
+        whose `remove()` removes the hook. `prepend`: call it before the other hooks.
         """
         return add_hook(self._backward_pre_hooks, hook, prepend)
 
@@ -160,8 +160,8 @@ class Module(Moving):
         """Call `hook(module, grad_input, grad_output)` in the backward pass, when the gradients of the module's
         inputs are known.
 
-        Both are tuples, with None for tensors without gradient; a result other than None replaces `grad_input`.
-        Returns a handle, whose `remove()` removes the hook.
+        Both are tuples, with None for tensors without gradient; a result other than None replaces `grad_input`. Returns a
+        handle, whose `remove()` removes the hook. `prepend`: call it before the other hooks.
         """
         self._use_backward_hooks(full=True)
         return add_hook(self._backward_hooks, hook, prepend)

@@ -38,6 +38,7 @@ class LayerNorm(_Affine):
 
     - `normalized_shape`: the lengths of these dimensions, one number or several; the shape of the parameters.
     - `eps`: added to the variance. `elementwise_affine=False`: no parameters; `bias=False`: no bias.
+    - `device`, `dtype`: those of the parameters.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -73,6 +74,7 @@ class RMSNorm(Module):
 
     - `eps`: added to the mean square; by default the machine epsilon of the type.
     - `elementwise_affine`: multiply by the parameter `weight` of shape `normalized_shape` afterwards.
+    - `device`, `dtype`: those of the parameters.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class GroupNorm(_Affine):
     variance 1.
 
     `eps` is added to the variance. `affine`: multiply by the parameter `weight` and add `bias`, one number for each
-    channel.
+    channel. `device`, `dtype`: those of the parameters.
     """
 
     def __init__(

@@ -111,6 +111,8 @@ class Embedding(_Table):
     ) -> Embedding:
         """An `Embedding` whose table is the matrix `embeddings` (rows, features); `freeze` (default) excludes it from
         training.
+
+        The other arguments are those of `Embedding`.
         """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
@@ -196,6 +198,8 @@ class EmbeddingBag(_Table):
     ) -> EmbeddingBag:
         """An `EmbeddingBag` whose table is the matrix `embeddings` (rows, features); `freeze` (default) excludes it
         from training.
+
+        The other arguments are those of `EmbeddingBag`.
         """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")

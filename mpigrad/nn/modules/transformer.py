@@ -96,8 +96,8 @@ class TransformerEncoderLayer(_Layer):
     - `batch_first`: tensors are (batch, length, d_model) instead of (length, batch, d_model).
     - `norm_first`: normalise before attention and feed-forward network instead of after. `bias=False`: no biases.
 
-    `forward(src, src_mask=None, src_key_padding_mask=None, is_causal=False)` returns a tensor of the shape of `src`.
-    The masks are `attn_mask` and `key_padding_mask` of `MultiheadAttention`.
+    `forward(src, src_mask=None, src_key_padding_mask=None, is_causal=False)` returns a tensor of the shape of `src`. The
+    masks are `attn_mask` and `key_padding_mask` of `MultiheadAttention`. `device`, `dtype`: those of the parameters.
     """
 
     attentions = ("self_attn",)

@@ -19,9 +19,7 @@ _FIRST_MB, _MB = 1, 25  # sizes of buckets, as in PyTorch
 
 
 class DataParallel(Joinable):
-    """A module on every rank of a group, whose gradients are averaged. Derived classes know how to read a framework's
-    parameters.
-    """
+    """The base class of the two `DistributedDataParallel`s, for modules of mpigrad and of torch; see there."""
 
     module: Any
 
@@ -122,12 +120,12 @@ class DataParallel(Joinable):
         copy_from(rank, state + (self._buffers_to_copy() if buffers else []), self.process_group)
 
     def will_sync_module_buffers(self) -> bool:
-        """Whether the next forward copies the buffers from the first rank to the others."""
+        """Whether the next forward pass copies the module's buffers from the first rank to the others."""
         return self.require_forward_param_sync and self.forward_sync_buffers and bool(self._buffers_to_copy())
 
     # -- forward -------------------------------------------------------------------------------------------------------
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Run the module; the backward pass of the result averages gradients."""
+        """Run the wrapped module. A backward pass from its output averages the gradients of parameters over the ranks."""
         recording = self._recording()
         reduces, buffers = recording and self.require_backward_grad_sync, self.will_sync_module_buffers()
         source = 0
@@ -148,9 +146,10 @@ class DataParallel(Joinable):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context manager for adding up gradients: those of outputs computed in it (the forward pass counts) stay local.
+        """A context manager for gradient accumulation: gradients of outputs that were computed inside it are not averaged.
 
-        The backward pass of the next output that is computed outside averages the sums over the ranks.
+        They are added to `.grad` of this rank; the next forward and backward pass outside averages the sums over the ranks.
+        It is the forward pass that counts, not where `backward` is called.
 
         >>> import mpigrad, mpigrad.distributed as dist
         >>> from mpigrad import nn
@@ -172,10 +171,13 @@ class DataParallel(Joinable):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Any:
-        """A context manager for loops of different lengths: ranks without input take part in the collectives of the others.
+        """A context manager for training loops with different numbers of iterations on the ranks of the group.
 
-        At the end all ranks have the state of the rank that had most input. Gradients are divided by the number of ranks, or, if
-        `divide_by_initial_world_size` is False, by the number of those that still have input.
+        Ranks that have left their loop take part in the collectives of the others until all have left it.
+
+        At the end all ranks have the parameters and buffers of a rank that had most iterations. Gradients are divided by
+        the number of ranks, or, if `divide_by_initial_world_size` is False, by the number of those that still have input.
+        `enable` and `throw_on_early_termination` are those of `Join`.
         """
         return Join(
             [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
@@ -190,7 +192,7 @@ class DataParallel(Joinable):
 
     @property
     def join_device(self) -> Any:
-        """The device of the parameters."""
+        """The device of the module's parameters, on which `Join` puts the tensors of its collectives."""
         return self.device
 
     @property
@@ -199,11 +201,11 @@ class DataParallel(Joinable):
         return self._given_group
 
     def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Any]) -> None:
-        """Replace the averaging of gradients by `hook(state, bucket)`, which returns a Future of the reduced flat
-        tensor.
+        """Replace the averaging of gradients by `hook(state, bucket)`, which is called for each bucket of gradients in a
+        backward pass.
 
-        `bucket` is a `GradBucket`: `bucket.buffer()` has the gradients of several parameters. `state` is passed to
-        the hook as it is.
+        `bucket` is a `GradBucket`: `bucket.buffer()` has the gradients of several parameters, one after the other. The hook
+        returns a `Future` of a tensor like it, with the averages. `state` is passed to the hook as it is.
         """
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")

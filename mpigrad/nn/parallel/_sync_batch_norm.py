@@ -15,7 +15,10 @@ from ..modules.module import Module
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation with the mean and variance of the batches of all ranks of a group, in training.
+    """Batch normalisation that, in training, uses the mean and variance over the batches of all ranks of `process_group`.
+
+    All ranks of the group (by default the default group) must run it in the same order; other arguments are those of
+    `BatchNorm1d`.
 
     Ranks may have batches of different sizes. In evaluation, and on one rank, it is plain batch normalisation.
 
@@ -80,7 +83,8 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """Replace all batch normalisation in a module by `SyncBatchNorm` with the same parameters and buffers.
+        """Return the module with each batch normalisation in it replaced by a `SyncBatchNorm` with the same parameters and
+        buffers.
 
         >>> from mpigrad import nn
         >>> nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(2)))

@@ -19,14 +19,19 @@ from ._reducer import Reducer
 class DistributedDataParallel(DataParallel, Module):
     """Wrap a module that is trained on all ranks of a group together; each rank has a copy of it and its own data.
 
-    Parameters and buffers are copied from the first rank. A backward pass averages the gradients over the ranks while it runs,
-    also inside a `dist_autograd` context. Buffers are copied from the first rank before each forward.
+    All ranks of the process group create it, and run forward and backward passes in the same order. At the start, parameters and
+    buffers are copied from the first rank. A backward pass averages the gradients over the ranks while it runs, also inside a
+    `dist_autograd` context. Before each forward pass, buffers are copied from the first rank.
 
-    - `bucket_cap_mb`: gradients are reduced in buckets of this size (25 MB; the first one has 1 MB).
-    - `find_unused_parameters`: search the graph for parameters that get no gradient, on each forward; `static_graph` only once.
+    - `process_group`: the group, by default all ranks.
+    - `bucket_cap_mb`: gradients are averaged in groups (buckets) of this size in MiB, by default 25; the first one has 1
+      MiB.
+    - `find_unused_parameters`: search the graph for parameters that get no gradient, after each forward pass; needed if
+      there may be some. With `static_graph`, which promises that they are always the same ones, the search is done once.
     - `gradient_as_bucket_view`: `.grad` is a view of a bucket, which saves a copy and memory.
 
-    A module of torch gives a `torch.nn.Module` that works in the same way, with torch's tensors and gradients.
+    Other arguments are PyTorch's. A module of torch gives a `torch.nn.Module` that works in the same way, with torch's
+    tensors and gradients.
 
     >>> import mpigrad, mpigrad.distributed as dist
     >>> from mpigrad import nn
@@ -63,7 +68,9 @@ class DistributedDataParallel(DataParallel, Module):
         return Reducer(named, _with_sparse_gradients(self.module), *options)
 
     def train(self, mode: bool = True) -> DistributedDataParallel:
-        """Set the mode of this module and of the wrapped one."""
+        """Set the training mode (`mode=True`) or the evaluation mode of this module and of the wrapped one; returns this
+        module.
+        """
         super().train(mode)
         return self
 

@@ -21,6 +21,8 @@ def set_rate(group: dict[str, Any], rate: float, key: str = "lr") -> None:
 class LRScheduler:
     """Base class of schedules: sets the learning rates of an optimizer's groups at each `step`; subclasses define
     `get_lr`.
+
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
     """
 
     _NOT_SAVED: tuple[str, ...] = ("optimizer",)

@@ -12,6 +12,8 @@ class CosineAnnealingLR(LRScheduler):
     """Follow half a cosine from the initial learning rate down to `eta_min` in `T_max` steps, then back up in as
     many.
 
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = mpigrad.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
@@ -53,6 +55,8 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Follow half a cosine down to `eta_min` in `T_0` steps, then restart; each period is `T_mult` times as long as
     the one before.
+
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)

@@ -17,6 +17,8 @@ class LambdaLR(LRScheduler):
     """Set the learning rate to the initial one times `lr_lambda(step)`; a list has one function for each parameter
     group.
 
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.zeros(1, requires_grad=True)], lr=1.0)
     >>> schedule = mpigrad.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
@@ -62,6 +64,8 @@ class MultiplicativeLR(LambdaLR):
     """Multiply the current learning rate by `lr_lambda(step)` at each step; a list has one function for each
     parameter group.
 
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = mpigrad.optim.lr_scheduler.MultiplicativeLR(optimizer, lr_lambda=lambda epoch: 0.5)
@@ -83,6 +87,8 @@ class MultiplicativeLR(LambdaLR):
 
 class StepLR(LRScheduler):
     """Multiply the learning rate by `gamma` every `step_size` steps.
+
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -112,6 +118,8 @@ class StepLR(LRScheduler):
 
 class MultiStepLR(LRScheduler):
     """Multiply the learning rate by `gamma` at each of the steps listed in `milestones`.
+
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -144,6 +152,8 @@ class MultiStepLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """Multiply the learning rate by `gamma` at each step.
 
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = mpigrad.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -170,6 +180,8 @@ class ExponentialLR(LRScheduler):
 
 class ConstantLR(LRScheduler):
     """Multiply the learning rate by `factor` for the first `total_iters` steps; afterwards it is the initial one.
+
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -207,6 +219,8 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """Multiply the initial learning rate by a factor that goes linearly from `start_factor` to `end_factor` in
     `total_iters` steps.
+
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -256,6 +270,8 @@ class LinearLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """Reduce the learning rate to zero in `total_iters` steps: the initial one times (1 - step / total_iters) **
     power.
+
+    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)

@@ -80,8 +80,8 @@ def _stop(workers: list[str], number: str) -> list[Notes]:
 def trace_workers(path: str | None = None) -> Iterator[Trace]:
     """A context manager: record a trace of all workers inside the block. One worker calls it, after `init_rpc`.
 
-    `path`: the file to write at the end, for Perfetto or chrome://tracing; without it, use
-    `trace.export_chrome_trace`.
+    `path`: the file to write at the end, for the web page https://ui.perfetto.dev or chrome://tracing; without it, call
+    `export_chrome_trace(path)` of the object that `with` gives.
 
     The file has a process for each rank with its threads: calls and the functions that they ran, operators, nodes of
     backward passes, `record_function` blocks, the phases of each distributed backward pass (reach, propagate, and

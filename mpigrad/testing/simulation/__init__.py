@@ -1,7 +1,10 @@
-"""Simulation of large worlds in one process: real agents, RRefs, contexts and backward passes; virtual time, modelled network.
+"""Simulation of many RPC workers in one process: the real code of RPC and distributed autograd, virtual time, a model of the
+network.
 
-`Simulation(10_000)` starts workers without a thread each, runs programs on them, and counts messages, bytes, the messages on the
-critical path, virtual time and memory. `_scheduler` runs events in the order of virtual time, on threads of which one runs at a
+`Simulation(10_000)` starts 10,000 workers without a thread each, runs programs on them, and counts messages, bytes, the
+messages on the critical path, virtual time and memory.
+
+For readers of the code: `_scheduler` runs events in the order of virtual time, on threads of which one runs at a
 time; `_network` computes how long a message takes; `_transport` and `_progress` connect agents with both; `_clock` replaces the
 clock of the process.
 """

@@ -14,10 +14,10 @@ NETWORK_LATENCY = 2e-6  # one way, added to what was measured within one host; t
 
 
 class Network(NamedTuple):
-    """The constants of the model: times in seconds, the bandwidth in bytes per second.
+    """The network that a `Simulation` models: times in seconds, the bandwidth in bytes per second.
 
-    The defaults come from costs that were measured between two ranks of one machine (docs/costs.json), with 2 us of latency
-    between nodes.
+    The defaults are costs measured between two ranks of one computer (docs/costs.json), and an assumed latency of 2 us between
+    nodes (the computers of a cluster).
 
     - `latency`: how long a message travels between two nodes, one way.
     - `overhead`: how long one send or one receive occupies its worker.
@@ -47,7 +47,14 @@ class Network(NamedTuple):
 
     @classmethod
     def from_costs(cls, call: float, in_flight: float, bandwidth: float, ranks_per_node: int = 1) -> Network:
-        """The constants from the times, in seconds, of an empty call and of one of many in flight, measured between two nodes."""
+        """Compute the constants from costs measured between two nodes; see `from_bench` for how.
+
+        Args:
+            call: seconds that an empty call takes.
+            in_flight: seconds per call when many calls are in flight at once.
+            bandwidth: in bytes per second.
+            ranks_per_node: how many workers share a node.
+        """
         return cls(max(0.0, call / 2 - in_flight), in_flight / 2, bandwidth, ranks_per_node)
 
     def allgather(self, size: int, nbytes: int) -> float:

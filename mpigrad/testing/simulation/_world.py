@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 from mpigrad._core.rpc.agent import Agent
 from mpigrad.distributed.rpc._agent import current
 from mpigrad.distributed.rpc._world.leaving import leave
-from mpigrad.distributed.rpc._world.static import known_workers, start_static
+from mpigrad.distributed.rpc._world.static import Known, known_workers, start_static
 from mpigrad.distributed.rpc.options import MPIRpcBackendOptions
 from mpigrad.testing.simulation._clock import virtual_time
 from mpigrad.testing.simulation._network import Links, Network
@@ -26,7 +26,9 @@ logger = logging.getLogger(__name__)
 
 
 class Phase(NamedTuple):
-    """What one phase of a simulation cost: numbers of workers and messages, bytes, virtual time, memory.
+    """What one phase of a `Simulation` cost; a phase is a call of `on`, `on_each` or `shutdown`, or a block of `phase`.
+
+    `workers`, `messages`, `bytes`: how many workers there are, how many messages they sent, and their size.
 
     `sequential`: messages on the critical path. `busiest`: messages of the busiest worker. `seconds`: virtual time.
     `memory`: bytes per worker that were allocated and not freed, if measured. `wall`: seconds of real time.
@@ -72,7 +74,8 @@ class Simulation:
         self.network = Network() if network is None else network
         self.agents: list[Agent] = []
         self.phases: list[Phase] = []
-        self._known = known_workers([f"worker{rank}" for rank in range(size)])  # shared, until a worker is lost
+        self._known = known_workers([f"worker{rank}" for rank in range(size)])  # shared by all agents
+        self._everyone = dict.fromkeys(range(size), "the worker was simulated, and has shut down")
         self.scheduler = Scheduler(size, self._enter, self._next_timeout)
         self._links = Links(self.network, size)
         self._lost: set[int] = set()
@@ -100,7 +103,7 @@ class Simulation:
 
     # -- programs ----------------------------------------------------------------------------------------------------
     def on(self, rank: int, program: Callable[[], Any], name: str = "") -> Any:
-        """Run a program on one worker, and all that it causes on others; returns its result or raises its error.
+        """Run a program on the worker `rank`, and all that it causes on others; returns its result or raises its error.
 
         `name` is that of the phase, by default the name of the function.
         """
@@ -131,9 +134,17 @@ class Simulation:
             raise RuntimeError(f"no event is left, but {self._stuck()}")
         return [results[rank] for rank in ranks]
 
-    def shutdown(self) -> None:
-        """Shut all workers down gracefully, together."""
-        self.on_each(lambda: leave(current.get_agent(), True, 0), name="shutdown")
+    def shutdown(self, name: str = "shutdown") -> None:
+        """Shut RPC down on all workers, as a graceful `rpc.shutdown()` on each of them does; this is a phase called `name`."""
+        self.on_each(lambda: self._leave(current.get_agent()), name=name)
+
+    def _leave(self, agent: Agent) -> None:
+        leave(agent, True, 0)
+        self._share_gone(agent)
+
+    def _share_gone(self, agent: Agent) -> None:
+        """After the end of an agent all workers are gone for it: let agents share that table."""
+        agent.gone = agent.calls._gone = self._everyone
 
     def stop(self) -> None:
         """Stop all workers without a message; the end of the `with` block does so after a failure."""
@@ -142,17 +153,30 @@ class Simulation:
                 agent.fail_everything(f"{agent.info} was simulated, and the simulation has ended")
                 agent.progress.pool.stop()
                 agent.transport.close(False)
+                self._share_gone(agent)
 
     def lose(self, rank: int) -> None:
-        """Let a worker disappear: it handles no message any more, and others learn of it only from missing answers."""
+        """Let the worker `rank` stop without a word, as if its process had died: others notice that its answers do not come."""
         self._lost.add(rank)
-        for agent in self.agents:
-            if agent.workers is self._known.workers:  # agents share the tables of workers until one of them changes
-                agent.workers, agent.by_name = dict(agent.workers), dict(agent.by_name)
+
+    def tell_lost(self, rank: int, name: str = "loss of a worker") -> None:
+        """Tell all other workers, at the same time, that a worker is lost, as MPI would."""
+        info = self._known.workers[rank]
+        self._known = Known(*({key: each for key, each in table.items() if each is not info} for table in self._known))
+
+        def tell() -> None:
+            agent = current.get_agent()
+            agent.workers, agent.by_name = self._known  # shared, so that a loss takes no memory for each pair of workers
+            agent.left[rank] = info
+            agent.lose(rank, f"{info} was lost: the simulation let it disappear")
+
+        self.on_each(tell, name=name)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Measure what happens in the block; workers start it at the same time."""
+        """A context manager: measure what happens in the block as one phase, called `name`. All workers start it at the same
+        virtual time.
+        """
         scheduler = self.scheduler
         begin = max(scheduler.clocks, default=0.0)
         scheduler.clocks[:] = [begin] * self.size
@@ -170,7 +194,9 @@ class Simulation:
 
     # -- messages ----------------------------------------------------------------------------------------------------
     def send(self, src: int, dst: int, message: bytearray, nbytes: int) -> None:
-        """Queue the arrival of a message at its receiver."""
+        """For the simulated transport: queue the arrival of `message`, of `nbytes` bytes, from the worker `src` at the worker
+        `dst`.
+        """
         scheduler = self.scheduler
         scheduler.spend(src, self.network.overhead)
         self._counts[src] += 1

@@ -1,4 +1,4 @@
-"""Data sets, samplers and loaders."""
+"""Data sets, samplers (which choose the order of items) and loaders (which make batches)."""
 
 from ._collate import default_collate, default_convert
 from ._workers import get_worker_info

@@ -38,7 +38,9 @@ class WorkerInfo(NamedTuple):
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The `WorkerInfo` of the worker in whose thread this runs; None outside of workers.
+    """Information about the `DataLoader` thread (`id`, `num_workers`, `seed`, `dataset`) that runs this; None elsewhere.
+
+    These workers have nothing to do with those of RPC.
 
     >>> from mpigrad.utils.data import DataLoader, get_worker_info
     >>> class Workers:

@@ -29,9 +29,9 @@ class DataLoader(Generic[T]):
       worker. `timeout`: seconds to wait for a batch. `in_order=False`: batches as they become ready.
     - `pin_memory`: put batches into pinned host memory.
 
-    Workers are threads, since a process that uses MPI must not be forked: they share the data set (an
-    `IterableDataset` is copied for each, as it would be for processes) and its random numbers. They are started for
-    each pass, whether or not they are `persistent_workers`; `multiprocessing_context` is accepted and ignored.
+    Its workers are threads of this process, not processes as in PyTorch (a process that uses MPI must not be forked), and
+    have nothing to do with RPC workers. They share the data set; an `IterableDataset` is copied for each. They are started
+    anew for each pass over the data; `persistent_workers` and `multiprocessing_context` are ignored.
 
     >>> import mpigrad
     >>> from mpigrad.utils.data import DataLoader, TensorDataset

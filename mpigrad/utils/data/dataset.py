@@ -85,7 +85,7 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T]):
-    """Several data sets one after the other, accessed by index."""
+    """A data set accessed by index: the items of several data sets, one data set after the other."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = list(datasets)
@@ -108,7 +108,7 @@ class ConcatDataset(Dataset[T]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Several iterable data sets one after the other."""
+    """An iterable data set: the items of several iterable data sets, one data set after the other."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets

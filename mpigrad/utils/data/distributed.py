@@ -1,4 +1,4 @@
-"""A sampler that gives each rank its share of a data set."""
+"""`DistributedSampler`, which gives each rank its share of a data set."""
 
 from __future__ import annotations
 

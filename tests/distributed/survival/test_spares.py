@@ -14,6 +14,7 @@ pytestmark = pytest.mark.deadline(150)
     [
         ("one_after_the_other", 3, "[(2, 1), (1, 1), (2, 2)]"),
         ("at_once", 2, "[(1, 1), (3, 1)]"),
+        ("retries", 2, "(2, 1), worker1 lost, ['several', 'several', 'once']"),
         ("exits", 1, "[(2, 1)]"),
         ("stops", 1, "[(2, 1)]"),
         ("more_than_spares", 1, "[(1, 1)], then no worker called 'worker1' has joined within 1 s"),

@@ -1,4 +1,4 @@
-"""Communication hooks that average a bucket of gradients unchanged, or in a shorter type."""
+"""Communication hooks that average gradients in their own type, or in float16 or bfloat16 to send half as many bytes."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def _averaged(group: Any, tensor: Tensor) -> Future:
 
 
 def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average the bucket over the ranks of `process_group` (None: all ranks).
+    """Average a bucket over the ranks of `process_group` (None: all ranks), as `DistributedDataParallel` does without a hook.
 
-    The same as `DistributedDataParallel` does without a hook. Returns a `Future` of the flat tensor.
+    Returns a `Future` of the flat tensor.
     """
     return _averaged(process_group, bucket.buffer())
 
@@ -79,12 +79,12 @@ def _wrapper(kind: Any, hook: Hook) -> Hook:
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
-    """Return a hook that calls `hook` with the bucket in half precision (float16), and converts its result back."""
+    """Return a hook that converts the bucket to float16, calls `hook`, and converts the averages back."""
     return _wrapper(float16, hook)
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
-    """Return a hook that calls `hook` with the bucket in bfloat16, and converts its result back."""
+    """Return a hook that converts the bucket to bfloat16, calls `hook`, and converts the averages back."""
     return _wrapper(bfloat16, hook)
 
 

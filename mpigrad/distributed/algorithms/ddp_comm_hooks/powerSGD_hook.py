@@ -27,15 +27,16 @@ class PowerSGDState:
 
     Args:
         process_group: the group whose ranks average their gradients; None for all ranks.
-        matrix_approximation_rank: the number of columns r of the thin matrices P and Q (see the module's docstring).
-        start_powerSGD_iter: the number of first steps in which whole gradients are averaged.
+        matrix_approximation_rank: the number of columns r of the thin matrices P (n x r) and Q (m x r) whose product P Q^T
+            replaces a gradient of n x m; a larger one is more exact, and sends more.
+        start_powerSGD_iter: in this many steps at the beginning, whole gradients are averaged.
         min_compression_rate: a gradient is compressed only if the thin matrices have fewer elements by this factor.
         use_error_feedback: add what the compression left out to the gradient of the next step.
         warm_start: begin with the matrix Q of the last step instead of a random one.
         orthogonalization_epsilon: added to all elements before columns are made orthonormal, against columns of zeros.
         random_seed: of the random matrices Q, the same on all ranks.
 
-    The other arguments are accepted as in PyTorch, without effect.
+    The other arguments are accepted as in PyTorch and ignored.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class PowerSGDState:
         self.iter = 0
 
     def maybe_increase_iter(self, bucket: GradBucket) -> None:
-        """Count a step, if `bucket` is its last one."""
+        """Count one more training step if `bucket` is the last bucket of its backward pass."""
         if bucket.is_last():
             self.iter += 1
 

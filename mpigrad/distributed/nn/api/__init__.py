@@ -1,1 +1,3 @@
-"""The package in which PyTorch has RemoteModule, for programs that import it from there."""
+"""PyTorch's package of this name; `remote_module` in it has `RemoteModule`, which is also
+`mpigrad.distributed.nn.RemoteModule`.
+"""

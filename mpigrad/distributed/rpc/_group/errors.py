@@ -10,9 +10,10 @@ _TEXTS, _NAMES, _LONGEST = 8, 1000, 300
 
 
 class GroupError(RuntimeError):
-    """Raised by a call to a group if members failed; the text names them, with the first few errors.
+    """Raised by a call to a `WorkerGroup` in which members failed.
 
-    `errors` has the exception of each failed member, by the member's name.
+    The text names all members that failed, with the errors of the first eight. `errors` is a dict from the name of each of
+    them to its exception.
     """
 
     def __init__(self, message: str = "", errors: dict[str, BaseException] | None = None) -> None:

@@ -29,14 +29,16 @@ _LONGEST_MARGIN = 1.0  # seconds
 
 
 class WorkerGroup:
-    """Workers that are called together, through a tree: with `n` members a call takes a time of the order of log(n).
+    """Workers that are called together, through a tree: the time of a call grows with the logarithm of the number of workers.
 
-    Each worker on the way passes the call on to a few others and collects their results, so the caller sends and receives a few
-    messages, and large arguments travel once along each edge of the tree. The caller may be a member or not. In a `dist_autograd`
-    context each hop is recorded; gradients of arguments are added up on the way back.
+    Each worker on the way passes the call on to a few others and collects their results, so the caller sends and receives a
+    few messages, and large arguments travel once along each edge of the tree. The caller may be a member or not. Inside
+    `dist_autograd.context()` the call is recorded: `backward` returns the sum of all members' gradients to the caller's
+    arguments. An addition to PyTorch.
 
     Args:
-        workers: names, ranks or `WorkerInfo` objects, in the order of the results; by default all workers, by rank.
+        workers: names, ranks or `WorkerInfo` objects, in the order of the results; by default all workers, in the order of
+            ranks.
         shape: names and lengths of the dimensions of a mesh, such as `{"data": 8, "pipe": 4}`; the last one varies fastest.
         fan_out: how many workers each one calls; by default chosen from the latency and overhead of calls measured so far.
 
@@ -164,9 +166,9 @@ class WorkerGroup:
             func: a function that all members can import.
             args, kwargs: its arguments, a tuple and a dict; every member gets copies.
             timeout: of the whole call, in seconds, 0 for none; by default `rpc_timeout` of the options of `init_rpc`.
-            reduce: a function that all members can import. The members' results are then combined on the way by
-                `reduce(earlier, later)`, and one value is returned instead of the list. It must be associative, since
-                neighbouring members are combined first.
+            reduce: a function that all members can import. The results are then combined on their way to the caller by
+                `reduce(earlier, later)`, and one value is returned instead of the list. It must be associative: the order
+                of members is kept, but pairs are combined in any order.
 
         If members fail, a `GroupError` that names them is raised after all others have answered.
 
@@ -190,6 +192,8 @@ class WorkerGroup:
     ) -> Future:
         """Start the call of `rpc_sync` and return a `Future` of the list of results, or of the reduced value, at once.
 
+        The arguments are those of `rpc_sync`.
+
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)
         >>> rpc.WorkerGroup().rpc_async(max, args=(2, 3)).wait()
@@ -203,8 +207,8 @@ class WorkerGroup:
     ) -> list[Future]:
         """Start `func(*args, **kwargs)` on all members and return one `Future` for each, which fails if this member does.
 
-        The arguments are those of `rpc_sync`. Answers come through the tree, so the futures of several members may be
-        completed together, when the answer of their head arrives.
+        The arguments are those of `rpc_sync`. Answers come through the tree, several in one message, so futures of several
+        members may be completed at the same moment.
 
         >>> import mpigrad.distributed.rpc as rpc
         >>> rpc.init_rpc("solo", rank=0, world_size=1)

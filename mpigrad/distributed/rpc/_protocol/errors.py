@@ -252,9 +252,9 @@ class WorkerGoneError(RuntimeError):
 class WorkerLostError(WorkerGoneError):
     """Raised for a call to a worker that was lost: its process has ended, or no longer answers.
 
-    Whether the function has run is not known. The attributes say which worker it was: `name`, `rank`, `incarnation` (the
-    life of the worker that ended: 1, 2, ... in a dynamic world, 0 in a static one) and `why` (how the loss was noticed,
-    as text).
+    Whether the function has run is not known. The attributes say which worker it was: `name`, `rank`, `incarnation` (in a
+    dynamic world, the first worker of a name has 1, one that takes its place 2, and so on; 0 in a static world) and `why`
+    (how the loss was noticed, as text).
 
     >>> error = WorkerLostError("worker1 (rank 1) was lost")
     >>> isinstance(error, RuntimeError), error.rank

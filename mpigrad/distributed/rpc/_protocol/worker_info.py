@@ -12,7 +12,7 @@ MAX_NAME_LENGTH = 128
 class WorkerInfo:
     """Name and id (rank) of a worker. RPC creates these objects; users get them from `get_worker_info`.
 
-    TypeError or RuntimeError for an invalid name. Two are equal if name and id are.
+    Two objects are equal if both name and id are. Creating one with an invalid name raises a TypeError or RuntimeError.
 
     >>> WorkerInfo("worker1", 1)
     WorkerInfo(id=1, name=worker1)

@@ -9,22 +9,27 @@ from mpigrad._core.rpc.mpi import MPITransport
 from mpigrad._process.survival import heartbeat, survive
 from mpigrad.distributed._mpi import mpi
 
+NO_SHARED_MEMORY = ("MPIR_CVAR_NOLOCAL", "MPIR_CVAR_NO_LOCAL")  # MPICH then uses the network between ranks of one host, too
+
 
 def on_several_hosts(size: int) -> bool:
-    """Return whether the `size` ranks of the job may be on several hosts; True if that is not known.
+    """Return whether the `size` ranks of the job may be on several hosts, or MPICH treats them so; True if that is not known.
 
-    Taken from the environment variables of launchers, since asking MPI would be a collective operation.
+    Taken from environment variables, since asking MPI would be a collective operation.
     """
+    if any(os.environ.get(name, "0") != "0" for name in NO_SHARED_MEMORY):
+        return size > 1
     local = os.environ.get("MPI_LOCALNRANKS", "")
     if local.isdigit():
         return int(local) < size
     return size > 1 and os.environ.get("SLURM_STEP_NUM_NODES") != "1"
 
 
-def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
+def open_transport(comm: Any, first_tag: int = 0, tags: int = 0) -> MPITransport:
     """Return the transport for a communicator that suits this MPI library and job.
 
-    All kinds send the same frames, so ranks may choose differently. `first_tag` is the first MPI tag that it may use.
+    All kinds send the same frames, so ranks may choose differently. `first_tag` is the first MPI tag that it may use; `tags`
+    is how many, in a job that survives deaths, or 0 for all that follow.
     """
     MPI = mpi()
     surviving = survive() or heartbeat() > 0
@@ -33,7 +38,7 @@ def open_transport(comm: Any, first_tag: int = 0) -> MPITransport:
     if surviving:
         from .mpi_surviving import SurvivingProbedTransport, SurvivingTransport
 
-        return (SurvivingProbedTransport if probing else SurvivingTransport)(comm, first_tag)
+        return (SurvivingProbedTransport if probing else SurvivingTransport)(comm, first_tag, tags)
     if probing:
         from .mpi_probing import ProbedTransport
 

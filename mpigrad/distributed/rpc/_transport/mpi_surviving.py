@@ -8,6 +8,8 @@ complete silently; large ones raise.
 Invariants
 - A rank is added to `dead` once and stays there: nothing is sent to it any more, and its frames are dropped.
 - `Ack_failed` comes before `Get_failed`: a failure between the two is reported again, never missed.
+- Failures that others acknowledge (the agreement at the start, user code with the same communicator) raise nothing here, so
+  heartbeats ask MPI now and then (`look_for_losses`).
 - MPI sends each frame in one part (`survival.WHOLE`): when a sender dies, a frame has arrived completely or not at all.
 - Memory that MPI or the other process may still use is kept: for good if the other process only stopped answering, and until
   MPI has completed the request, with an error, if it has ended.
@@ -36,8 +38,9 @@ class SurvivingTransport(MPITransport):
 
     reports_losses = True
 
-    def __init__(self, comm: Any, first_tag: int = 0) -> None:
+    def __init__(self, comm: Any, first_tag: int = 0, tags: int = 0) -> None:
         super().__init__(comm, first_tag)
+        self._tags = tags - 1 if tags else self._tags  # the first one is that of frames
         self._asks = survive()  # whether MPI can be asked; otherwise losses come from heartbeats only
 
     def send_raised(self, dst: int, error: Exception) -> None:
@@ -70,6 +73,10 @@ class SurvivingTransport(MPITransport):
         if self._asks:
             check_members(self._mpi, self._comm)
 
+    def look_for_losses(self) -> None:
+        """Report losses that MPI knows of and no receive has raised, as another part of the program acknowledged the failures."""
+        self._notice()
+
     def _is_failure(self, error: Exception) -> bool:
         MPI = self._mpi
         codes = (MPI.ERR_PROC_FAILED, MPI.ERR_PROC_FAILED_PENDING)
@@ -96,6 +103,8 @@ class SurvivingTransport(MPITransport):
             return
         self.dead.add(rank)
         self._queued.pop(rank, None)
+        if ended:
+            self._offers.reclaim(rank)
         for request, dst in list(self._sends):
             if dst == rank and isinstance(request, OfferSend):
                 self._drop_offer(request, ended)

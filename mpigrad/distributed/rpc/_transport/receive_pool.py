@@ -56,7 +56,7 @@ def receive_array(nbytes: int) -> Any:
     """Return an uninitialised array of `nbytes` bytes (uint8) to receive into."""
     if nbytes < _GRAIN:
         return np.empty(nbytes, np.uint8)
-    size = _rounded(nbytes)
+    size = rounded(nbytes)
     try:
         memory = _free[size].pop()
         _kept[0] -= size
@@ -96,7 +96,7 @@ def _piece(size: int) -> list[tuple[Any, int]]:
     return [(whole[place : place + size], address + place) for place in places]
 
 
-def _rounded(nbytes: int) -> int:
+def rounded(nbytes: int) -> int:
     """Return the size of the block for an array: rounded up by at most an eighth, so that similar arrays share blocks."""
     step = max(_GRAIN, 1 << max(0, nbytes.bit_length() - 4))
     return (nbytes + step - 1) // step * step

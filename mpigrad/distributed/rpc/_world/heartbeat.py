@@ -1,8 +1,9 @@
-"""Heartbeats: find lost workers that MPI does not report, because they exited by themselves, were stopped or cut off.
+"""Heartbeats: find lost workers that MPI does not report, for example because they exited by themselves, were stopped or cut off.
 
 The live workers form a ring in the order of ranks. Each one watches the previous one, so that the cost per worker does not grow
-with the world. A worker that finds the previous one lost tells all others.
+with the world. A worker that finds the previous one lost tells all others, through a tree.
 
+- It asks MPI now and then for failed processes that no receive of the transport has reported.
 - If both are on one host, it checks now and then whether the other process exists: launchers report only deaths by a signal.
 - If the job was started with `--heartbeat SECONDS`, each worker sends PARTS heartbeats to the next one in that time. A worker
   that misses PARTS heartbeats in a row declares the previous one lost. If several neighbours fall silent, they are found one
@@ -29,7 +30,8 @@ from mpigrad._process.survival import survive
 from .._protocol import extensions
 from .._protocol.lost import BY_EXIT, BY_SILENCE
 from .._protocol.message import MessageType
-from .lost import lose
+from .._transport.mpi_surviving import SurvivingTransport
+from .lost import lose, tell_all
 
 if TYPE_CHECKING:
     from mpigrad._core.rpc.agent import Agent
@@ -59,15 +61,24 @@ class Heartbeat:
         """Do one step and schedule the next: send a heartbeat to the next worker, and check the previous one."""
         agent = self._agent
         agent.after(self._step, self.beat)  # first: an error below must not end the heartbeats
-        ranks = sorted(agent.workers)
-        if len(ranks) < 2 or agent.rank not in agent.workers:
+        if isinstance(agent.transport, SurvivingTransport):
+            with agent.progress.queue.lock:  # transports are used under it only
+                agent.transport.look_for_losses()
+        if len(agent.workers) < 2 or agent.rank not in agent.workers:
             return
-        place = ranks.index(agent.rank)
-        following = ranks[(place + 1) % len(ranks)]
+        following = self._neighbour(1)
         if self._expects or following != self._next:
             self._next = following
             agent.notify(following, MessageType.HEARTBEAT, extra=os.getpid(), extra2=host_id())
-        self._watch(ranks[place - 1])
+        self._watch(self._neighbour(-1))
+
+    def _neighbour(self, step: int) -> int:
+        """Return the next worker in the ring (`step` 1), or the previous one (-1)."""
+        agent = self._agent
+        rank = (agent.rank + step) % agent.transport.size
+        while rank not in agent.workers:
+            rank = (rank + step) % agent.transport.size
+        return rank
 
     def _watch(self, previous: int) -> None:
         if previous != self._previous:
@@ -85,9 +96,7 @@ class Heartbeat:
     def _declare_lost(self, rank: int, how: int) -> None:
         agent, silence = self._agent, int(1000 * (time.monotonic() - self._heard))
         life = agent.epochs.get(rank, 0)
-        for other in [*agent.workers]:  # a silent worker too: it ends if it reads this
-            if other != agent.rank:
-                agent.notify(other, MessageType.LOST, extra=rank, extra2=life, context=(silence, how))
+        tell_all(agent, rank, life, how, silence)
         lose(agent, rank, life, how, agent.rank, silence)
 
     def heard(self, src: int, pid: int, host: int) -> None:

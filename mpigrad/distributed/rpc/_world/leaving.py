@@ -19,7 +19,7 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
     has already told the others that it leaves, so it stops.
     """
     deadline = time.monotonic() + timeout if timeout else None
-    clean, ends = False, True
+    clean, agreed, ends = False, False, True
     try:
         if graceful:
             if agent.static:
@@ -29,8 +29,7 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
                     hook(agent)
                 assert agent.membership is not None
                 agent.membership.leave(deadline)
-            # in a job that survives deaths, the coordinator may die when it has told only some workers that they may leave:
-            # then each one tells all others that it leaves, as after an end that was not clean
+            agreed = True
             closing = agent.closing_protocol
             clean = agent.gone.keys() <= closing.left and not closing.losses and not agent.transport.reports_losses
     except TimeoutError as error:
@@ -41,14 +40,17 @@ def leave(agent: Agent, graceful: bool, timeout: float) -> None:
         raise
     finally:
         if ends:
-            stop(agent, clean)
+            stop(agent, clean, agreed)
 
 
-def stop(agent: Agent, clean: bool) -> None:
-    """Stop the threads and the transport of an agent. `clean`: all workers have agreed that no message is in flight."""
+def stop(agent: Agent, clean: bool, agreed: bool = False) -> None:
+    """Stop the threads and the transport of an agent.
+
+    `agreed`: all workers have agreed to leave; `clean`: and no message can be in flight, since none of them was lost.
+    """
     if agent.membership is not None:
         agent.membership.close()
-    elif not clean:  # so that the calls of others to this worker fail now, and not at their timeouts
+    elif not agreed:  # so that the calls of others to this worker fail now, and not at their timeouts
         for rank in {*agent.workers, *agent.gone}:
             if rank != agent.rank:
                 agent.notify(rank, MessageType.LEAVE)

@@ -15,6 +15,9 @@ once, in this order:
    block, and may send messages;
 5. the callbacks of `on_worker_lost`, on a thread of the pool, one event after the other.
 
+A worker that notices a loss by itself tells all others through a tree (`tell_all`): its frame also carries the ranks that the
+receiver has to tell. If that worker is lost, too, the one that sent the frame tells these ranks itself.
+
 Incarnations number the lives of a rank: `agent.epochs.get(rank, 0)`. A LOST frame about another incarnation than the known one
 is ignored, so a new life is not mistaken for the old one. A worker that other workers declare lost although it lives (it was
 stopped, or its link was cut) is killed by the others of its host, or ends when it learns of it: its messages are dropped by all
@@ -26,11 +29,12 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import struct
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mpigrad._process.mpi_end import leave_mpi_unfinalised
 from mpigrad._process.survival import end_processes_of, spares, survive
@@ -39,6 +43,7 @@ from mpigrad.distributed._spares import tell_lost
 from .._protocol import extensions
 from .._protocol.lost import BY_EXIT, BY_SILENCE, Loss, reason
 from .._protocol.message import MessageType
+from .._protocol.tree import decode_ranks, divide, encode_ranks
 from .._protocol.worker_info import WorkerInfo
 
 if TYPE_CHECKING:
@@ -47,6 +52,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Callback = Callable[[WorkerInfo, int, str], Any]
+FAN_OUT = 8
+_TOLD = "who has to tell whom of losses"  # slot of an agent
+_REPORTER = struct.Struct("<I")
 
 
 class Callbacks:
@@ -133,13 +141,48 @@ def lose(agent: Agent, rank: int, incarnation: int, how: int, reporter: int, mil
     callbacks_of(agent).tell(loss)
 
 
+class _News(NamedTuple):
+    """A loss, as the fields of LOST frames: the worker and its incarnation, (milliseconds of silence, how), who noticed it."""
+
+    rank: int
+    incarnation: int
+    context: tuple[int, int]
+    reporter: int
+
+
+def tell_all(agent: Agent, rank: int, incarnation: int, how: int, milliseconds: int) -> None:
+    """Tell all other workers of a loss that this one has noticed; arguments as for `lose`."""
+    news = _News(rank, incarnation, (milliseconds, how), agent.rank)
+    _tell(agent, news, [each for each in sorted(agent.workers) if each not in (rank, agent.rank)])
+    _tell(agent, news, [rank])  # if it only was silent, it ends when it reads this
+
+
+def _tell(agent: Agent, news: _News, ranks: Sequence[int]) -> None:
+    told = agent.slots.setdefault(_TOLD, deque(maxlen=64))  # enough for the losses of a few seconds
+    for part in divide([each for each in ranks if each not in agent.gone], FAN_OUT):
+        told.append((part[0], news, part[1:]))
+        body = _REPORTER.pack(news.reporter) + encode_ranks(part[1:])
+        agent.notify(part[0], MessageType.LOST, body, extra=news.rank, extra2=news.incarnation, context=news.context)
+
+
+def _tell_instead(agent: Agent, rank: int) -> None:
+    """Tell those of earlier losses whom `rank` had to tell: it is lost now, and may not have done so."""
+    for head, news, ranks in list(agent.slots.get(_TOLD, ())):
+        if head == rank:
+            _tell(agent, news, ranks)
+
+
 def _on_lost(agent: Agent, message: extensions.RawMessage) -> None:
-    rank, incarnation = message.extra, message.extra2
+    rank, incarnation, reporter = message.extra, message.extra2, message.src
+    if message.body:  # from another worker, not from MPI
+        (reporter,) = _REPORTER.unpack_from(message.body)
+        news = _News(rank, incarnation, (message.context_id, message.message_id), reporter)
+        _tell(agent, news, decode_ranks(message.body[_REPORTER.size :]))
     if rank == agent.rank:
         if agent.epoch == incarnation:
-            _end(agent, message.src)
+            _end(agent, reporter)
         return
-    lose(agent, rank, incarnation, message.message_id, message.src, message.context_id)
+    lose(agent, rank, incarnation, message.message_id, reporter, message.context_id)
 
 
 def _end(agent: Agent, reporter: int) -> None:
@@ -155,3 +198,4 @@ def _end(agent: Agent, reporter: int) -> None:
 
 
 extensions.register_handler(MessageType.LOST, _on_lost)
+extensions.worker_lost_hooks.append(_tell_instead)

@@ -4,11 +4,16 @@ Duplicating the communicator waits for all ranks but does not tell which are mis
 seconds sends a message to the first ranks, the *witnesses*. After SAY_AFTER seconds the lowest rank that is present logs the
 missing ranks. The messages go over the user's communicator and must not remain there: when all ranks are present, they exchange
 who has sent such messages, and the witnesses receive the remaining ones.
+
+In a job that survives deaths the communicator is not duplicated: Open MPI 5.0 crashes if a rank dies while others create a
+communicator (a failure is reported to all communicators, also to one that is not complete yet). There the ranks agree on the
+number of this start instead, which chooses the tags of the messages (`start.py`).
 """
 
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -22,18 +27,20 @@ WITNESSES = 8
 HERE_AFTER, SAY_AFTER = 1.0, 5.0
 LONGEST_LIST = 16
 _WHAT = "the other ranks to call init_rpc"
+_starts = array("i", [0])  # of this process, or of another one that it has started with
 
 
 class RollCall:
     """One rank's part in the roll call. If `meet` is interrupted, it can be called again and continues."""
 
     def __init__(self, comm: Any, size: int | None = None, check: Callable[[Any], None] | None = None) -> None:
-        """Start to duplicate the communicator, without waiting for it.
+        """Start to wait for the other ranks, without blocking.
 
         Args:
             comm: the communicator of the user.
             size: how many ranks must be present, counted from rank 0; all if not given.
-            check: called with the communicator now and then while this rank waits; may raise an error to end the wait.
+            check: in a job that survives deaths, called with the communicator now and then while this rank waits; may raise
+                an error to end the wait.
         """
         self._comm, self._check = comm, check
         self.rank, self.size = comm.Get_rank(), comm.Get_size() if size is None else size
@@ -47,8 +54,12 @@ class RollCall:
         self._receives: list[Any] | None = None
         self.duplicate: Any = None
         self._request: Any = None
+        self._own, self._number = array("i", _starts), array("i", [0])
         if self.size < comm.Get_size():
             self._request = meet_first(comm, self.size, FOR_RPC)
+        elif check is not None:
+            with mpi_turn():
+                self.duplicate, self._request = comm, comm.Iallreduce(self._own, self._number, mpi().MAX)
         else:
             with mpi_turn():
                 self.duplicate, self._request = comm.Idup()
@@ -56,7 +67,7 @@ class RollCall:
     def meet(self, deadline: float) -> None:
         """Wait until all ranks are present; TimeoutError, with the missing ranks, after the deadline.
 
-        Afterwards `duplicate`, the private communicator, is usable.
+        Afterwards `duplicate` is usable: the private communicator, or that of the user if `shares`.
         """
         nap = 20e-6
         while not self._ended(self._request):
@@ -70,7 +81,19 @@ class RollCall:
             nap = min(nap * 1.5, 1e-3)
         if isinstance(self._request, FirstRanks):
             self.duplicate = self._request.comm
+        if self.shares:
+            _starts[0] = max(_starts[0], self.number + 1)
         self._receive_the_rest(deadline)
+
+    @property
+    def shares(self) -> bool:
+        """Whether `duplicate` is the communicator of the user, in a job that survives deaths."""
+        return self.duplicate is self._comm
+
+    @property
+    def number(self) -> int:
+        """The number of this start, the same on all ranks, if `shares`: no earlier start of these ranks had it."""
+        return self._number[0]
 
     def look(self) -> None:
         """Do what is due after the time waited so far: tell the witnesses, receive such messages, log the missing ranks."""

@@ -14,6 +14,10 @@ it learns of a loss, or after PATIENCE seconds without an answer. Rounds have gr
 one only. Messages of one worker to another keep their order: when a round has ended, all messages of earlier ones, along the same
 tree, have been received. None can arrive after the end.
 
+If workers are lost, or may be, the tree of the CLOSE messages may be broken: a worker that has died passes nothing on, and the
+coordinator, which would repeat the message, has left. So each worker also sends a CLOSE to the workers at the distances 1, 2, 4,
+8, ... from it, in the order of ranks and on both sides. One of them reaches every live worker unless all of these die.
+
 The agreement runs twice. After the first time all workers drop their RRefs, which no worker can need any more; the
 second time waits for the messages about that. A worker that reaches `shutdown` first still serves, so its RRefs must
 live until then.
@@ -29,6 +33,7 @@ import contextlib
 import struct
 import threading
 import time
+from bisect import bisect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -110,11 +115,23 @@ class Closing:
         self._last_called = True
         self._agree(deadline)
         self._send_close(self._others())
+        self._close_neighbours()
 
     def _send_close(self, ranks: Sequence[int]) -> None:
         """Tell these ranks, through a tree, that they may leave."""
         for part in divide(self._live(ranks), FAN_OUT):
             self._agent.notify(part[0], MessageType.CLOSE, encode_ranks(part[1:]), extra=self.losses)
+
+    def _close_neighbours(self) -> None:
+        """Tell a few ranks without the tree that they may leave, if a worker may be lost that had to tell them."""
+        agent = self._agent
+        if not (self.losses or agent.gone or agent.transport.reports_losses):
+            return
+        others = self._others()
+        above = bisect(others, agent.rank)  # the place of the next rank
+        distances = [1 << bit for bit in range((len(others) // 2).bit_length())]
+        for place in {(above + step) % len(others) for each in distances for step in (each - 1, -each)}:
+            agent.notify(others[place], MessageType.CLOSE, encode_ranks(()), extra=self.losses)
 
     def _live(self, ranks: Sequence[int]) -> Sequence[int]:
         """Return the ranks that this worker does not know to be lost; the coordinator may know of fewer losses."""
@@ -244,9 +261,11 @@ class Closing:
         """Handle a CLOSE: pass it on, and let this worker leave."""
         self.losses = bool(message.extra)
         self._send_close(decode_ranks(message.body))
+        if not self.closed.done():
+            self._close_neighbours()
         if not self._entered:  # interrupted (Ctrl-C) after all workers had agreed: the others leave without this one
-            self.left = set(self._others())
-            for rank in self.left:
+            self.left |= set(self._others())
+            for rank in self.left & self._agent.workers.keys():
                 self._agent.lose(rank, f"{self._agent.workers[rank]} has left this RPC world, so calls to it cannot be answered")
         if not self.closed.done():
             self.closed.set_result(None)

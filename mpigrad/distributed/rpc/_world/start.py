@@ -26,14 +26,15 @@ from .leaving import stop
 from .roll_call import RollCall
 from .static import start_static
 
+_STARTS = 64  # of worlds on one communicator, until tags are used again
 logger = logging.getLogger(__name__)
 
 
 def start_mpi_agent(name: str, rank: int, world_size: int | None, options: Any) -> Agent:
     """Join a world over MPI and return the agent; called by `init_rpc`, whose arguments it has.
 
-    `options` are `MPIRpcBackendOptions`; the world is that of their communicator, by default COMM_WORLD. Without a
-    `world_size` it is the dynamic world of that communicator.
+    `options` are `MPIRpcBackendOptions`; the workers are ranks of their communicator, by default COMM_WORLD. `world_size`
+    None means a dynamic world.
     """
     _mpi.check_thread_level()
     MPI = _mpi.mpi()
@@ -81,7 +82,10 @@ def _join(name: str, comm: Any, world_size: int | None, options: Any, deadline: 
 
 
 class _Meeting:
-    """A start of a static world that may be interrupted and continued: the roll call, and the transport on its communicator."""
+    """A start of a static world that may be interrupted and continued: the roll call, and the transport on its communicator.
+
+    `duplicate` is that communicator if it is private, otherwise None.
+    """
 
     def __init__(self, comm: Any, size: int) -> None:
         check: Callable[[Any], None] | None = None
@@ -93,11 +97,24 @@ class _Meeting:
     def open(self, deadline: float) -> MPITransport:
         """Wait for all ranks, then return the transport; TimeoutError after the deadline."""
         self._roll_call.meet(deadline)
-        self.duplicate = self._roll_call.duplicate
+        call = self._roll_call
+        self.duplicate = None if call.shares else call.duplicate
         if self._transport is None:
-            self._transport = open_transport(self.duplicate)
+            tags = _tags_of_start(call.duplicate, call.number) if call.shares else ()
+            self._transport = open_transport(call.duplicate, *tags)
         self._transport.gather_again()
         return self._transport
+
+
+def _tags_of_start(comm: Any, number: int) -> tuple[int, int]:
+    """Return the first tag of start `number` on a communicator that it shares with its user, and how many tags it has.
+
+    They are in the second quarter of all tags: dynamic worlds use the upper half, and user programs hardly any but the lowest.
+    Late messages of an earlier start have other tags.
+    """
+    upper = comm.Get_attr(_mpi.mpi().TAG_UB) or 32767
+    count = upper // 4 // _STARTS - 1  # the tags right below the upper half are those of roll calls and spares
+    return upper // 4 + number % _STARTS * count, count
 
 
 _meetings: dict[tuple[int, int], _Meeting] = {}  # interrupted or timed-out starts, by handle of the communicator and size

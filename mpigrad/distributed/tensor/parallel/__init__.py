@@ -1,7 +1,7 @@
 """Tensor parallelism: `Linear` and `Embedding` modules cut over the ranks of a mesh.
 
-The names are those of `torch.distributed.tensor.parallel`. Parameters become this rank's pieces, as plain parameters:
-`state_dict` has pieces, not `DTensor`s.
+The names are those of `torch.distributed.tensor.parallel`. After `parallelize_module`, each parameter of a cut module is
+this rank's piece, a plain parameter; so `state_dict` has the pieces, not `DTensor`s as in PyTorch.
 """
 
 from typing import TYPE_CHECKING

@@ -51,9 +51,11 @@ class ParallelStyle:
 
 
 class ColwiseParallel(ParallelStyle):
-    """Each rank has some of the outputs of a `Linear`, or some of the columns of an `Embedding`.
+    """A style for `parallelize_module`: each rank has some of the outputs of a `Linear`, or some of the columns of an
+    `Embedding`.
 
-    Inputs are whole on every rank; outputs stay cut, unless `output_layouts=Replicate()` gathers them on every rank.
+    Every rank needs the whole input. The output on a rank is its part of the columns; with `output_layouts=Replicate()`
+    every rank gets all of them.
     """
 
     _default_input, _default_output = Replicate(), Shard(-1)
@@ -72,7 +74,7 @@ class ColwiseParallel(ParallelStyle):
 
 
 class RowwiseParallel(ParallelStyle):
-    """Each rank has some of the inputs of a `Linear`, or some of the rows of an `Embedding`.
+    """A style for `parallelize_module`: each rank has some of the inputs of a `Linear`, or some of the rows of an `Embedding`.
 
     The input of a `Linear` is cut already, as `ColwiseParallel` leaves it; with `input_layouts=Replicate()` each rank takes its
     part of a whole input. The outputs of all ranks are added, and the sum is on every rank.

@@ -1,4 +1,4 @@
-"""The program of `test_deaths_of_ranks.py`: one rank dies at a special moment, the others report what they see and end well."""
+"""The program of `test_deaths_of_ranks.py`: ranks die at a special moment, the others report what they see and end well."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from mpi4py import MPI
 
 import mpigrad.distributed.rpc as rpc
 
-world, folder, moment = MPI.COMM_WORLD, Path(sys.argv[1]), sys.argv[2]
+world, folder, moment, *victims = MPI.COMM_WORLD, Path(sys.argv[1]), *sys.argv[2].split()
 FIRST, LAST = 0, world.size - 1
+DYING = [int(victim) for victim in victims]  # in `in_init`
 
 
 def die() -> None:
@@ -33,13 +34,13 @@ def start() -> None:
 
 
 def in_init() -> None:
-    if world.rank == LAST:
+    if world.rank in DYING:
         time.sleep(0.2)
         die()
     try:
         start()
     except rpc.WorkerLostError as error:
-        assert f"rank {LAST}" in str(error), error
+        assert error.rank in DYING and f"rank {error.rank}" in str(error), error
         say("the start failed")
 
 
@@ -107,6 +108,30 @@ def all_but_one() -> None:
     say(f"{len(agent.lost)} lost")
 
 
+def stopped() -> None:
+    """Also without `--survive`, with heartbeats."""
+    start()
+    pid = rpc.rpc_sync(f"worker{LAST}", os.getpid)
+    rpc.api._barrier({f"worker{rank}" for rank in range(world.size)})
+    if world.rank == FIRST:
+        os.kill(pid, signal.SIGSTOP)
+    began = time.monotonic()
+    try:
+        rpc.rpc_sync(f"worker{LAST}", forever)
+    except rpc.WorkerLostError as error:
+        assert (error.rank, "had no heartbeat" in error.why) == (LAST, True), error
+        say(f"{error.name} is lost" if time.monotonic() - began < 5 else "late")
+    assert rpc.rpc_sync(f"worker{1 - world.rank}", abs, args=(-1,)) == 1
+    rpc.shutdown(timeout=30)
+    say(f"{(folder / str(world.rank)).read_text()}, and has ended")
+    if world.rank == FIRST:
+        limit = time.monotonic() + 30
+        while not (folder / "1").exists() or "ended" not in (folder / "1").read_text():
+            assert time.monotonic() < limit
+            time.sleep(0.01)
+        os.kill(pid, signal.SIGKILL)  # the launcher would wait for it
+
+
 def world_of_survivors() -> None:
     start()
     agent = rpc.api._get_current_rpc_agent()
@@ -128,5 +153,5 @@ def all_of_them() -> None:
     raise ValueError("an error of every rank")
 
 
-MOMENTS = (in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them, world_of_survivors)
+MOMENTS = (in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them, stopped, world_of_survivors)
 {each.__name__: each for each in MOMENTS}[moment]()

@@ -30,7 +30,8 @@ def open_mpi() -> None:
     ("moment", "said", "code"),
     [
         ("before_init", {0: "the start failed", 1: "the start failed", 2: "the start failed"}, 0),
-        ("in_init", {0: "the start failed", 1: "the start failed", 2: "the start failed"}, 0),
+        ("in_init 0", {1: "the start failed", 2: "the start failed", 3: "the start failed"}, 0),
+        ("in_init 1 3", {0: "the start failed", 2: "the start failed"}, 0),
         ("rank_zero", {1: "rank 0 is lost", 2: "rank 0 is lost", 3: "rank 0 is lost"}, 3),
         ("exception", {0: "['worker3'] lost", 1: "['worker3'] lost", 2: "['worker3'] lost"}, 0),
         ("silent_exit", {0: "['worker3'] lost", 1: "['worker3'] lost", 2: "['worker3'] lost"}, 0),
@@ -46,14 +47,22 @@ def test_a_death_at_a_special_moment(tmp_path: Path, moment: str, said: dict[int
     assert (found, done.returncode) == (said, code), done.stdout + done.stderr
 
 
+@pytest.mark.deadline(150)
+def test_a_stopped_rank_is_lost_with_any_mpi(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mpigrad", "run", "--heartbeat", "1", "-n", "3", str(PROGRAM), str(tmp_path), "stopped"]
+    done = subprocess.run(command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, timeout=120)
+    found = {int(each.name): each.read_text() for each in tmp_path.iterdir()}
+    assert found == dict.fromkeys((0, 1), "worker2 is lost, and has ended"), done.stdout + done.stderr
+
+
 @pytest.mark.usefixtures("open_mpi")
 @pytest.mark.deadline(200)
 def test_a_few_seconds_of_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*deaths.os.environ]:
         if name not in clean_environment():
             monkeypatch.delenv(name)
-    job = deaths.one_job(seed=1, size=4, stops=False)
-    assert job["deaths"] == 2 and job["times"]["kill"]
+    job = deaths.one_job(seed=1, size=4, kind="collectives", stops=False)
+    assert job["deaths"] == {"kill": 2} and job["times"]["kill lost"] and job["times"]["kill error"]
 
 
 @pytest.mark.parametrize(("vendor", "version"), [("MPICH", "5.0.2"), ("Open MPI", "4.1.8"), ("Intel MPI", "2021.15")])

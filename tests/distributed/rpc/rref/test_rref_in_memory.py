@@ -119,7 +119,9 @@ def hand_on(rref, path):
         far.hold(rref)
 
 
-@pytest.mark.parametrize(("path", "lost"), [([1, 2], [1]), ([1, 2, 3], [2]), ([1, 2, 3], [1, 2]), ([1, 2, 3], [2, 1])])
+@pytest.mark.parametrize(
+    ("path", "lost"), [([1, 2], [1]), ([1, 2, 3], [2]), ([1, 2, 3], [1, 2]), ([1, 2, 3], [2, 1]), ([1, 2, 1], [2])]
+)
 @pytest.mark.parametrize("slow", [0.0, 0.05])
 def test_forks_outlive_the_workers_through_which_they_came(path: list[int], lost: list[int], slow: float) -> None:
     def fate(src: int, dst: int, frame: bytes) -> float:

@@ -42,6 +42,8 @@ def test_bursts_and_large_arrays(probed: None, rpc_world) -> None:
         ({"MPI_LOCALNRANKS": "2"}, 4, True),
         ({"SLURM_STEP_NUM_NODES": "1"}, 4, False),
         ({"SLURM_STEP_NUM_NODES": "2"}, 4, True),
+        ({"MPI_LOCALNRANKS": "4", "MPIR_CVAR_NOLOCAL": "1"}, 4, True),
+        ({"MPI_LOCALNRANKS": "4", "MPIR_CVAR_NOLOCAL": "0"}, 4, False),
         ({}, 4, True),
         ({}, 1, False),
     ],
@@ -49,7 +51,7 @@ def test_bursts_and_large_arrays(probed: None, rpc_world) -> None:
 def test_hosts_from_the_launcher(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], size: int, answer: bool
 ) -> None:
-    for name in ("MPI_LOCALNRANKS", "SLURM_STEP_NUM_NODES"):
+    for name in ("MPI_LOCALNRANKS", "SLURM_STEP_NUM_NODES", *choose.NO_SHARED_MEMORY):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)

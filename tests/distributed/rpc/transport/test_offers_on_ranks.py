@@ -30,6 +30,12 @@ def offers_even_without_idle_cores(monkeypatch) -> None:
     monkeypatch.setenv(slots.VARIABLE, "both_ends")
 
 
+@pytest.fixture(params=["both_ends", "lend"])
+def each_way(request, monkeypatch) -> None:
+    """Both processes copy, or the sender copies into memory that it lends."""
+    monkeypatch.setenv(slots.VARIABLE, request.param)
+
+
 def numbers(size: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng((size, seed)).integers(0, 256, size, np.uint8)
 
@@ -67,7 +73,7 @@ def watch(rpc_world, monkeypatch) -> Watch:
 
 
 @pytest.mark.mpi(min_size=2)
-def test_sizes_around_all_borders(rpc_world, watch) -> None:
+def test_sizes_around_all_borders(each_way, rpc_world, watch) -> None:
     for size in SIZES:
         array = numbers(size, rpc_world.rank)
         assert np.array_equal(rpc.rpc_sync(rpc_world.next_name, far.echo, args=(array,)), array)
@@ -88,7 +94,7 @@ def test_many_at_once_in_both_directions(rpc_world, watch) -> None:
 
 
 @pytest.mark.mpi(min_size=2)
-def test_several_arrays_in_one_message_some_of_them_small(rpc_world, watch) -> None:
+def test_several_arrays_in_one_message_some_of_them_small(each_way, rpc_world, watch) -> None:
     sizes = [100_000, 2_000_000, 10, 40_000, 600_000, 1_000_000]
     sent = tuple(numbers(size, rpc_world.rank) for size in sizes)
     received = rpc.rpc_sync(rpc_world.next_name, far.echo, args=(sent,))
@@ -99,7 +105,7 @@ def test_several_arrays_in_one_message_some_of_them_small(rpc_world, watch) -> N
 
 
 @pytest.mark.mpi(min_size=2)
-def test_arrays_of_any_kind(rpc_world) -> None:
+def test_arrays_of_any_kind(each_way, rpc_world) -> None:
     base = np.arange(3_000_000, dtype=np.float64)
     frozen = np.arange(300_000.0)
     frozen.flags.writeable = False
@@ -128,8 +134,10 @@ def test_bytes_are_counted_alike_by_both(rpc_world) -> None:
 
 @pytest.mark.mpi(min_size=2)
 @pytest.mark.deadline(180)
-@pytest.mark.parametrize("step", [128 * 1024, 1 << 20, mpi.STEP])
-def test_hundreds_of_arrays_that_are_changed_at_once(rpc_world, watch, monkeypatch, step) -> None:
+@pytest.mark.parametrize(
+    ("step", "each_way"), [(128 * 1024, "both_ends"), (1 << 20, "both_ends"), (mpi.STEP, "lend")], indirect=["each_way"]
+)
+def test_hundreds_of_arrays_that_are_changed_at_once(each_way, rpc_world, watch, monkeypatch, step) -> None:
     monkeypatch.setattr(mpi, "STEP", step)
     random = np.random.default_rng(rpc_world.rank)
     under_way: list = []
@@ -150,7 +158,7 @@ def test_hundreds_of_arrays_that_are_changed_at_once(rpc_world, watch, monkeypat
 
 
 @pytest.mark.mpi(min_size=2)
-def test_gradients_come_this_way_too(rpc_world) -> None:
+def test_gradients_come_this_way_too(each_way, rpc_world) -> None:
     from mpigrad.distributed import autograd as dist_autograd
 
     weights = mpigrad.ones(400_000, requires_grad=True)

@@ -11,6 +11,7 @@ import pytest
 
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._protocol.message import MessageType
+from mpigrad.distributed.rpc._transport.in_memory import MemoryTransport
 from mpigrad.distributed.rpc._world import gather, shutdown
 from mpigrad.distributed.rpc._world.leaving import leave
 from tests.support.eventually import eventually
@@ -88,6 +89,23 @@ def test_each_worker_sends_few_messages_in_shutdown(monkeypatch: pytest.MonkeyPa
     assert max(Counter(src for src, _ in edges).values()) == 3
     assert {(dst, src) for kind, src, dst in seen if kind == MessageType.REPORT} == edges
     assert Counter(dict.fromkeys(edges, 1)) == Counter({(s, d): n for (k, s, d), n in seen.items() if k == MessageType.CLOSE})
+
+
+def test_shutdown_ends_when_workers_die_that_have_to_pass_the_news_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In jobs that survive deaths: worker0, worker1 and worker9 tell nobody below them in the tree that all may leave."""
+    monkeypatch.setattr(shutdown, "FAN_OUT", 2)
+    monkeypatch.setattr(MemoryTransport, "reports_losses", True)
+    sent: Counter[tuple[int, int]] = Counter()
+
+    def die(src: int, dst: int, frame: bytes) -> float | None:
+        sent[frame[0], src] += 1
+        below = dst > src if src else dst != 15
+        return None if frame[0] == MessageType.CLOSE and src in (0, 1, 9) and below else 0.0
+
+    with world_in_memory(16, fate=die) as agents:
+        assert len(agents) == 16
+    assert all(sent[MessageType.CLOSE, rank] <= 2 * 4 + 2 for rank in range(16))  # neighbours at 4 distances, and the tree
+    assert not any(sent[MessageType.LEAVE, rank] for rank in range(16))
 
 
 @pytest.mark.parametrize("lost", [1, 5, 0])

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -60,6 +61,28 @@ def replaced(kill: Callable[..., None], *workers: str) -> list[tuple[int, int]]:
         assert time.monotonic() < deadline, before
         time.sleep(0.001)
     return back(*workers)
+
+
+def repeated(path: str, last: str) -> tuple[int, int]:
+    """Run on a worker: add a line to a file, and kill the first process that runs it in its place, before it can answer."""
+    with open(path, "a") as file:
+        file.write(f"{last}\n")
+    if not INCARNATION:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return RANK, INCARNATION
+
+
+def retries() -> str:
+    """A call with retries goes to the spare that took the name. With `at_most_once` it fails, and runs once."""
+    with tempfile.NamedTemporaryFile("r") as runs:
+        answer = rpc.rpc_sync("worker2", repeated, args=(runs.name, "several"), retries=50)
+        try:
+            rpc.rpc_sync("worker1", repeated, args=(runs.name, "once"), retries=50, at_most_once=True)
+        except rpc.WorkerLostError as error:
+            back(error.name)
+            time.sleep(0.5)  # a second run would come now
+            return f"{answer}, {error.name} lost, {runs.read().split()}"
+    return "an answer"
 
 
 def one_after_the_other() -> str:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from mpigrad._core.rpc import cross_memory
 from mpigrad._core.rpc.cross_memory import BYTES, COUNT, TOKEN, Slots
 
-WAYS = ("auto", "both_ends", "mpi")
+WAYS = ("auto", "both_ends", "lend", "mpi")
 VARIABLE = "MPIGRAD_HOST_TRANSFERS"
 _IDENTITY = struct.Struct("<4s36s16sIIQ")
 _MAGIC = b"mpg1"
@@ -30,8 +30,8 @@ IDENTITY_SIZE = _IDENTITY.size
 def checked_way() -> str:
     """Return how large arrays travel between ranks of one host, from MPIGRAD_HOST_TRANSFERS; ValueError if that is invalid.
 
-    "both_ends": sender and receiver copy together. "mpi": MPI copies. "auto" (the default): both ends, if each rank has a
-    core; on oversubscribed hosts the sender has no idle core to help with.
+    "both_ends": sender and receiver copy together. "lend": the sender copies them into shared memory. "mpi": MPI copies.
+    "auto" (the default): both ends, if each rank has a core; on oversubscribed hosts, where none is idle to help, they are lent.
     """
     way = os.environ.get(VARIABLE) or WAYS[0]
     if way not in WAYS:
@@ -67,6 +67,10 @@ class OwnSlots:
         self.packed = _IDENTITY.pack(*self.identity)
         self.free = deque(range(1, COUNT))  # slots without a transfer; slot 0 holds the token
         self._numbers = itertools.count(int.from_bytes(os.urandom(4), "little"))
+
+    def publish(self, handle: int) -> None:
+        """Tell the processes that map the slots the descriptor of the file with the memory that this process lends."""
+        self._memory[TOKEN : TOKEN + 4] = handle.to_bytes(4, "little")
 
     def new_number(self) -> int:
         """Return a number for a transfer: 32 bits, never 0, not repeated while another transfer is in flight."""
