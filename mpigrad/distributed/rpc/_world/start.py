@@ -26,7 +26,7 @@ from .leaving import stop
 from .roll_call import RollCall
 from .static import start_static
 
-_STARTS = 64  # of worlds on one communicator, until tags are used again
+_STARTS, _TAGS = 1 << 15, 1 << 10  # of worlds on one communicator until tags are used again, at most; tags of each, at least
 logger = logging.getLogger(__name__)
 
 
@@ -113,8 +113,10 @@ def _tags_of_start(comm: Any, number: int) -> tuple[int, int]:
     Late messages of an earlier start have other tags.
     """
     upper = comm.Get_attr(_mpi.mpi().TAG_UB) or 32767
-    count = upper // 4 // _STARTS - 1  # the tags right below the upper half are those of roll calls and spares
-    return upper // 4 + number % _STARTS * count, count
+    quarter = upper // 4 - 16  # the tags right below the upper half are those of roll calls and spares
+    starts = max(1, min(_STARTS, quarter // _TAGS))
+    count = quarter // starts
+    return upper // 4 + number % starts * count, count
 
 
 _meetings: dict[tuple[int, int], _Meeting] = {}  # interrupted or timed-out starts, by handle of the communicator and size

@@ -149,9 +149,18 @@ def world_of_survivors() -> None:
     rpc.shutdown(timeout=30)
 
 
+def again() -> None:
+    """Nobody dies. Each start must not see late messages of earlier ones, with the same communicator."""
+    for number in range(30):
+        start()
+        assert rpc.rpc_sync((world.rank + 1) % world.size, abs, args=(-number,)) == number
+        rpc.shutdown(timeout=30)
+    say("30 worlds")
+
+
 def all_of_them() -> None:
     raise ValueError("an error of every rank")
 
 
-MOMENTS = (in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them, stopped, world_of_survivors)
+MOMENTS = (in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them, again, stopped, world_of_survivors)
 {each.__name__: each for each in MOMENTS}[moment]()
