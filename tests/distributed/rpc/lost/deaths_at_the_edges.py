@@ -185,6 +185,7 @@ def all_of_them() -> None:
 
 
 MOMENTS = (
-    in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them, again, stopped, world_of_survivors, group_call
+    in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them, again, stopped,
+    world_of_survivors, group_call,
 )  # fmt: skip
 {each.__name__: each for each in MOMENTS}[moment]()
