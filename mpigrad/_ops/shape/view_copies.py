@@ -23,7 +23,13 @@ def _copying(name: str) -> Callable[..., Any]:
         return deliver(made.clone(), out)
 
     call.__name__ = call.__qualname__ = name + "_copy"
-    call.__doc__ = f"The result of `{name}` as a copy (or copies) instead of a view; the arguments are the same."
+    if name in ("split", "unbind"):
+        call.__doc__ = f"The results of `{name}` as a tuple of copies instead of views; the arguments are the same, `out` is ignored."
+    else:
+        call.__doc__ = (
+            f"The result of `{name}` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the copy is "
+            "written."
+        )
     return call
 
 

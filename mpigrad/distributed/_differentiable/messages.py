@@ -226,7 +226,7 @@ def send(tensor: Tensor, dst: int, group: Any = None, tag: int = 0) -> Tensor:
     Returns a token, a tensor without elements: `join` it with the loss, so that the backward pass receives the gradient
     of `tensor` from the other rank.
 
-            if rank == 0:
+        if rank == 0:
             token = F.send(hidden, dst=1)
             F.join(mpigrad.zeros(()), token).backward()    # this rank has no loss of its own
         else:
@@ -269,10 +269,11 @@ def sendrecv(tensor: Tensor, buffer: Tensor, dst: int, src: int, group: Any = No
 
 
 def join(tensor: Tensor, *tokens: Tensor) -> Tensor:
-    """Return a copy of `tensor` that depends on `tokens`, so that a backward pass also reaches the sends that returned them.
+    """Return a copy of `tensor`, usually the loss, that also depends on `tokens`.
 
-    Without it, a rank that sends `hidden` to another rank and has no other use of it would never receive the gradient of
-    `hidden`.
+    Tokens are the empty tensors that the differentiable `send` returns, and `wait` of `isend`. A backward pass from the result
+    also waits for the gradients of the tensors that were sent. Without `join`, a rank that sends a tensor and does not use it
+    for its own loss would never receive the gradient of that tensor: `send` has an example on two ranks.
 
     >>> import mpigrad, mpigrad.distributed.nn.functional as F
     >>> loss, token = mpigrad.tensor(2.0), mpigrad.empty(0)
