@@ -24,11 +24,11 @@ def _copying(name: str) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = name + "_copy"
     if name in ("split", "unbind"):
-        call.__doc__ = f"The results of `{name}` as a tuple of copies instead of views; the arguments are the same, `out` is ignored."
+        call.__doc__ = f"The results of `{name}` as a tuple of copies, not views; the arguments are the same, `out` is ignored."
     else:
         call.__doc__ = (
-            f"The result of `{name}` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the copy is "
-            "written."
+            f"The result of `{name}` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result "
+            "is written."
         )
     return call
 
