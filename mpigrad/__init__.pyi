@@ -183,7 +183,7 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
 def as_strided_(self: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """Give this tensor another shape `size`, other strides (in elements) and offset into its memory, in place; returns the tensor."""
 def as_strided_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `as_strided` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `as_strided` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """A copy of the tensor, with `src` written to the elements that `as_strided` with these arguments would return."""
 def as_tensor(data: Any, dtype: dtype | None = None, device: device | str | _int | None = None) -> Tensor:
@@ -389,7 +389,7 @@ def detach(input: Tensor) -> Tensor:
 def detach_(input: Tensor) -> Tensor:
     """Disconnect this tensor from the graph, in place: it becomes a leaf. Returns the tensor."""
 def detach_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `detach` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `detach` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A vector gives a matrix with it on the diagonal, a matrix gives its diagonal as a vector."""
 def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
@@ -399,7 +399,7 @@ def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """The diagonal of the dimensions `dim1` and `dim2`, as the last dimension of a view. `offset`: above (positive) or below the main diagonal."""
 def diagonal_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `diagonal` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `diagonal` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """A copy of `input` with `src` written to a diagonal, that of `diagonal(input, offset, dim1, dim2)`."""
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -453,7 +453,7 @@ def exp2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def exp_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp` in place: overwrite this tensor with the result, and return it. Arguments: those of `exp`."""
 def expand_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `expand` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `expand` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """exp(x) - 1 for each element x, exact for small x."""
 def expm1_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -887,7 +887,7 @@ def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """Reorder the dimensions: dimension i of the result is dimension `dims[i]` of `input`; a view."""
 def permute_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `permute` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `permute` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 pi: _float
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
     """The Moore-Penrose pseudo-inverse; `linalg.pinv` with `rcond` as relative tolerance."""
@@ -1005,7 +1005,7 @@ def seed() -> _int:
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """The slice at position `index` of dimension `dim`, without that dimension; a view. Negative indices count from the end."""
 def select_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `select` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `select` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
     """A copy of `input` with `src` written to the slice at `index` of dimension `dim`."""
 def selu(input: Tensor, inplace: _bool = False) -> Tensor:
@@ -1089,7 +1089,7 @@ def square_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Remove dimensions of length 1: all of them, or those of `dim` (an int or a tuple); a view. Longer dimensions stay."""
 def squeeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `squeeze` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `squeeze` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Join tensors of the same shape along a new dimension, which becomes dimension `dim` of the result. `out`: a tensor to which the result is written."""
 def std(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
@@ -1112,7 +1112,7 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix, as a view; tensors with fewer dimensions are returned unchanged."""
 def t_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `t` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `t` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements at the indices `index` (int64, any shape) of the flattened tensor, with the shape of `index`. `out`: a tensor to which the result is written."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1146,7 +1146,7 @@ def trace(input: Tensor) -> Tensor:
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Swap the dimensions `dim0` and `dim1`; a view."""
 def transpose_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `transpose` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `transpose` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor:
     """The integral of samples `y` along `dim` by the trapezoidal rule."""
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1) -> Tensor:
@@ -1178,7 +1178,7 @@ def unbind_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: 
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """Split the dimension `dim` into several, of the lengths `sizes`; -1 for a length that follows from the others. A view."""
 def unfold_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `unfold` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `unfold` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 @overload
 def unique(input: Tensor, sorted: _bool=True, return_inverse: Literal[False]=False, return_counts: Literal[False]=False, dim: _int | None=None) -> Tensor: ...
 @overload
@@ -1198,7 +1198,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = 0) -> t
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """Insert a dimension of length 1, which becomes dimension `dim` of the result; a view."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `unsqueeze` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `unsqueeze` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
     """Request results that have the same bits in every run (`mode=True`), or end that."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
@@ -1214,7 +1214,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as pairs of real numbers in a new last dimension of length 2; a view of the same memory."""
 def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The result of `view` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result is written."""
+    """The result of `view` as a copy, not a view; the arguments are the same. `out`: a tensor to which it is written."""
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = 'error', *, chunk_size: _int | None = None) -> Callable[..., Any]:
     """A function that applies `func` to each slice of its arguments, and stacks the results."""
 def vsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:

@@ -23,13 +23,11 @@ def _copying(name: str) -> Callable[..., Any]:
         return deliver(made.clone(), out)
 
     call.__name__ = call.__qualname__ = name + "_copy"
+    rest = "the arguments are the same"
     if name in ("split", "unbind"):
-        call.__doc__ = f"The results of `{name}` as a tuple of copies, not views; the arguments are the same, `out` is ignored."
+        call.__doc__ = f"The results of `{name}` as a tuple of copies, not views; {rest}, `out` is ignored."
     else:
-        call.__doc__ = (
-            f"The result of `{name}` as a copy instead of a view; the arguments are the same. `out`: a tensor to which the result "
-            "is written."
-        )
+        call.__doc__ = f"The result of `{name}` as a copy, not a view; {rest}. `out`: a tensor to which it is written."
     return call
 
 
