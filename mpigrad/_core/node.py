@@ -420,15 +420,16 @@ class Converted(Node):
     The framework's engine runs graphs that lead to one (`TensorAdapter.run_backward`, `guests.in_framework`).
     """
 
-    __slots__ = ("adapter", "origin")
+    __slots__ = ("adapter", "memory", "origin")
     adapter: Any
+    memory: Any  # notices in-place changes by the framework
     origin: Any
     used = False  # whether this process has made one: otherwise nobody looks for them
 
-    def __init__(self, adapter: Any, origin: Any) -> None:
+    def __init__(self, adapter: Any, origin: Any, memory: Any) -> None:
         Converted.used = True
         self.edges, self.hooks, self._sequence = (), None, next_sequence()
-        self.adapter, self.origin = adapter, origin
+        self.adapter, self.origin, self.memory = adapter, origin, memory
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         raise RuntimeError(f"this pass cannot go on into the graph of {self.adapter.name}, from which a tensor was converted")

@@ -16,8 +16,8 @@ def from_torch(tensor: Any) -> Tensor:
     """A tensor of mpigrad that shares the memory of a torch tensor, and through which gradients reach the torch tensor.
 
     This works for local backward passes of both libraries (`loss.backward()`, `autograd.grad`) and in a distributed
-    autograd context, also with `create_graph=True`. In-place changes of one of the two tensors are not recorded for the
-    other.
+    autograd context, also with `create_graph=True`. mpigrad must not change the memory in place before the backward pass, as
+    torch would not notice; torch may, unless mpigrad's operations need the old values (then the pass raises an error).
 
     >>> import torch  # doctest: +SKIP
     >>> from mpigrad.interop.torch import from_torch, to_torch  # doctest: +SKIP

@@ -20,6 +20,7 @@ from mpigrad.distributed._first_ranks import refuse
 from mpigrad.distributed._spares import program_size
 
 from .._agent import current
+from .._protocol.message import MAX_WORKERS
 from .._transport.choose import open_transport
 from .drain import drain_dynamic_groups
 from .leaving import stop
@@ -147,9 +148,15 @@ def size_of_world(options: Any) -> int:
 def check_place(rank: int, world_size: int | None, comm: Any) -> None:
     """Check the arguments of `init_rpc` against MPI; RuntimeError, with the likely cause and a remedy, if they do not fit.
 
-    They do not fit if `rank` differs from MPI's, or the communicator has fewer ranks than `world_size`.
+    They do not fit if `rank` differs from MPI's, or the communicator has fewer ranks than `world_size`. A world that is too large
+    is an error as well.
     """
     size, own = comm.Get_size(), comm.Get_rank()
+    if (world_size or size) > MAX_WORKERS:
+        raise RuntimeError(
+            f"a world has at most {MAX_WORKERS:,} workers, because ids contain the worker's number in 24 bits; this one would "
+            f"have {world_size or size:,}: start fewer ranks, or make several worlds with MPIRpcBackendOptions(comm=...)"
+        )
     if world_size is not None and not 0 < world_size <= size:
         remedy = singletons(size) or (
             how_to_start(world_size) + ". Or pass a communicator of that size as MPIRpcBackendOptions(comm=...)"

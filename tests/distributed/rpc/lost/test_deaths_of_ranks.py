@@ -38,6 +38,7 @@ def open_mpi() -> None:
         ("all_but_one", {1: "3 lost"}, 0),
         ("all_of_them", {}, 1),
         ("again", dict.fromkeys(range(4), "30 worlds"), 0),
+        ("group_call", {0: "['worker3'] failed, WorkerLostError"}, 0),
         ("world_of_survivors", {0: "[0, 1, 2]", 2: "[0, 1, 2]", 3: "[0, 1, 2]"}, 0),
     ],
 )
