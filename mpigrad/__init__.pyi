@@ -278,7 +278,7 @@ def ceil_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
     """x where it is positive, otherwise alpha * (exp(x / alpha) - 1). With `inplace=True` the result overwrites `input`."""
 def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
-    """`celu` in place: overwrites `input` and returns it."""
+    """`celu` in place: overwrites `input` and returns it. The arguments are those of `celu`."""
 cfloat: dtype
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that needs the fewest multiplications. `out`: a tensor to which the result is written."""
@@ -418,7 +418,7 @@ double: dtype
 def dropout(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
     """In training, set each element to zero with probability `p` and divide the others by 1 - p; otherwise return `input`."""
 def dsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 2: a tuple of views."""
+    """Cut a tensor along dimension 2 into a tuple of views. The arguments are those of `tensor_split`."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join tensors along dimension 2, after `atleast_3d`. `out`: a tensor to which the result is written."""
 e: _float
@@ -566,7 +566,7 @@ def histc(input: Tensor, bins: _int = 100, min: Any = 0, max: Any = 0, *, out: T
 def histogram(input: Tensor, bins: Any, *, range: tuple[_float, _float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _histogram:
     """The named tuple (hist, bin_edges): the number of elements in each bin, and the edges of the bins."""
 def hsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 1 (vectors: dimension 0): a tuple of views."""
+    """Cut a tensor along dimension 1, a vector along dimension 0, into a tuple of views. The arguments are those of `tensor_split`."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join tensors along dimension 1; vectors along dimension 0. `out`: a tensor to which the result is written."""
 def hypot(input: Any, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -981,7 +981,7 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, inplace: _bool = False) -> Tensor:
     """Keep positive elements, and multiply the others by a slope."""
 def rrelu_(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False) -> Tensor:
-    """`rrelu` in place: overwrites `input` and returns it."""
+    """`rrelu` in place: overwrites `input` and returns it. The arguments are those of `rrelu`."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """One over the square root of each element."""
 def rsqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1011,7 +1011,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor
 def selu(input: Tensor, inplace: _bool = False) -> Tensor:
     """`elu` with the scale and alpha for which activations keep mean 0 and variance 1. With `inplace=True` the result overwrites `input`."""
 def selu_(input: Tensor) -> Tensor:
-    """`selu` in place: overwrites `input` and returns it."""
+    """`selu` in place: overwrites `input` and returns it. The arguments are those of `selu`."""
 def set_anomaly_enabled(enabled: _bool, check_nan: _bool = True) -> None:
     """Switch anomaly detection (`detect_anomaly`) on or off; `check_nan`: also raise an error when a node returns NaN."""
 def set_default_device(device: Any) -> None:
@@ -1134,7 +1134,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = False) -> Tensor:
     """Keep elements larger than `threshold` and replace the others by `value`. With `inplace=True` the result overwrites `input`."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
-    """`threshold` in place: overwrites `input` and returns it."""
+    """`threshold` in place: overwrites `input` and returns it. The arguments are those of `threshold`."""
 def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """Copies of `input` side by side: `dims` has the number of copies along each of the last dimensions."""
 def to_dlpack(tensor: Tensor) -> Any:
@@ -1218,7 +1218,7 @@ def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: An
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = 'error', *, chunk_size: _int | None = None) -> Callable[..., Any]:
     """A function that applies `func` to each slice of its arguments, and stacks the results."""
 def vsplit(input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 0: a tuple of views."""
+    """Cut a tensor along dimension 0 into a tuple of views. The arguments are those of `tensor_split`."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join tensors along dimension 0; vectors become rows. `out`: a tensor to which the result is written."""
 @overload

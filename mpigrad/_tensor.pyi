@@ -466,7 +466,7 @@ class Tensor(TensorBase):
     def double(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor with elements of mpigrad.float64."""
     def dsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-        """`tensor_split` along dimension 2: a tuple of views."""
+        """Cut a tensor along dimension 2 into a tuple of views. The arguments are those of `tensor_split`."""
     @property
     def dtype(self) -> _dtype: ...
     def element_size(self) -> _int:
@@ -598,7 +598,7 @@ class Tensor(TensorBase):
     def histogram(self, bins: Any, *, range: tuple[_float, _float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _histogram:
         """The named tuple (hist, bin_edges): the number of elements in each bin, and the edges of the bins."""
     def hsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-        """`tensor_split` along dimension 1 (vectors: dimension 0): a tuple of views."""
+        """Cut a tensor along dimension 1, a vector along dimension 0, into a tuple of views. The arguments are those of `tensor_split`."""
     def hypot(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:
         """sqrt(input ** 2 + other ** 2), element by element, without overflow. Both are tensors, which are broadcast. `out`: a tensor to which the result is written."""
     def hypot_(self, other: _Operand, *, out: Tensor | None = None) -> Self:
@@ -1215,7 +1215,7 @@ class Tensor(TensorBase):
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Convert to another type or device: `x.to(dtype)`, `x.to(device)`, `x.to(device, dtype)`, or `x.to(other)` for both of a tensor."""
     def to_dense(self, dtype: _dtype | None = None, *, masked_grad: _bool = True) -> Tensor:
-        """A dense tensor of the same elements. `dtype`: convert to this type. `masked_grad`: the gradient has only the stored elements."""
+        """A dense tensor of the same elements. `dtype`: convert to this type. The gradient has only the stored elements; `masked_grad` is ignored."""
     def to_sparse(self, sparse_dim: _int | None = None, *, layout: _layout | None = None) -> Tensor:
         """A sparse tensor of the elements that are not zero. `sparse_dim`: how many leading dimensions become sparse, by default all."""
     def tolist(self) -> Any:
@@ -1289,7 +1289,7 @@ class Tensor(TensorBase):
     def view_as(self, other: Tensor) -> Tensor:
         """View this tensor in the shape of `other`."""
     def vsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> tuple[Tensor, ...]:
-        """`tensor_split` along dimension 0: a tuple of views."""
+        """Cut a tensor along dimension 0 into a tuple of views. The arguments are those of `tensor_split`."""
     def where(self, condition: Tensor, other: _Operand) -> Tensor:
         """Elements of this tensor where the bool tensor `condition` is True, of `other` (a tensor or a number) elsewhere."""
     def xlogy(self, other: _Operand, *, out: Tensor | None = None) -> Tensor:

@@ -44,18 +44,33 @@ def _train(count: int) -> None:
 
 
 class SlowLink:
-    """A communicator whose reductions take the time of a slow link: the bytes cross it one reduction after the other."""
+    """Lets the reductions of a group take the time of a slow link: their bytes cross it one reduction after the other.
 
-    def __init__(self, comm: Any) -> None:
-        self._comm, self.bytes_per_second, self._free = comm, float("inf"), 0.0
+    It stands in for the group's communicator, and for the sums around a ring.
+    """
+
+    def __init__(self, group: Any) -> None:
+        from mpigrad.distributed._process_group import collectives
+
+        self.bytes_per_second, self._free = float("inf"), 0.0
+        self._group, self._comm, self._ring_sum = group, group.comm, collectives.RingSum
+        group.comm, collectives.RingSum = self, self._around_ring
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._comm, name)
 
     def Iallreduce(self, given: Any, made: Any, operation: Any) -> Any:
-        """Start a reduction; its `Test` is false until the link has carried it."""
-        self._free = max(self._free, time.perf_counter()) + made.nbytes / self.bytes_per_second
-        return Delayed(self._comm.Iallreduce(given, made, operation), self._free)
+        """Start a reduction by MPI."""
+        return self._carry(self._comm.Iallreduce(given, made, operation), made.nbytes)
+
+    def _around_ring(self, group: Any, given: Any, made: Any, average: bool = False) -> Any:
+        started = self._ring_sum(group, given, made, average)
+        return self._carry(started, made.nbytes) if group is self._group else started
+
+    def _carry(self, request: Any, size: int) -> Any:
+        """Return a request whose `Test` is false until the link has carried so many bytes."""
+        self._free = max(self._free, time.perf_counter()) + size / self.bytes_per_second
+        return Delayed(request, self._free)
 
 
 class Delayed:
@@ -70,11 +85,9 @@ class Delayed:
 
 
 def _deep() -> tuple[Any, SlowLink]:
-    """A model of ten layers, whose reductions cross a slow link in buckets of one layer."""
-    made = nn.parallel.DistributedDataParallel(_layers([WIDTH] * (LAYERS + 1)), bucket_cap_mb=1)
-    link = made.process_group.comm = SlowLink(made.process_group.comm)
-    made.process_group.one_host = False  # sums go through `Iallreduce`, not around a ring
-    return made, link
+    """A model of ten layers, whose reductions cross a slow link."""
+    made = nn.parallel.DistributedDataParallel(_layers([WIDTH] * (LAYERS + 1)))
+    return made, SlowLink(made.process_group)
 
 
 deep, link = _deep() if NAME == "mpigrad" else (None, None)

@@ -6,6 +6,7 @@ from mpigrad._core.tensor cimport TensorBase, wrap
 
 @cython.locals(held=TensorBase)
 cpdef add_to_grad(TensorBase leaf, grad, F, bint owned)
+cpdef TensorBase grown(TensorBase held, grad)
 cpdef keep(grad, variable, bint owned)
 cpdef bint owns_memory(grad) except? -1
 @cython.locals(saved=tuple)

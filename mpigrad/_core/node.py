@@ -64,9 +64,13 @@ def add_to_grad(leaf: Tensor, grad: Any, F: Any, owned: bool) -> None:
 def grown(held: Tensor, grad: Any) -> Tensor:
     """The sum of two gradients: added in place to `held`, unless that is sparse and the sum is dense."""
     array = held._array
-    if getattr(array, "is_sparse_array", False) and not getattr(grad, "is_sparse_array", False):
-        return wrap(array + grad)
-    held._array = _sum_into(array, grad)
+    if type(array) is ndarray and type(grad) is ndarray:
+        array += grad
+    else:
+        with guard(array):
+            if getattr(array, "is_sparse_array", False) and not getattr(grad, "is_sparse_array", False):
+                return wrap(array + grad)
+            held._array = _sum_into(array, grad)
     counter(held)[0] += 1
     return held
 
@@ -79,15 +83,13 @@ def sum_of_tensors(held: Any, grad: Any) -> Any:
 
 
 def _sum_into(held: Any, grad: Any) -> Any:
-    if type(held) is not ndarray or type(grad) is not ndarray:
-        if getattr(held, "is_sparse_array", False):
-            return held + grad
-        if getattr(grad, "is_sparse_array", False):
-            held[...] = held + grad
-            return held
-        if waits(held, grad):
-            return held
-    held += grad
+    if getattr(held, "is_sparse_array", False):
+        return held + grad
+    if getattr(grad, "is_sparse_array", False):
+        held[...] = held + grad
+        return held
+    if not waits(held, grad):
+        held += grad
     return held
 
 
@@ -272,7 +274,7 @@ class Node:
         return self.run(F, grad)
 
     def release(self) -> None:
-        """Free the saved tensors."""
+        """Free the tensors that this node has saved for the backward pass."""
 
     def counter_of(self, nr: int) -> list[Any]:
         """Create the version counter of output number `nr`, which counts the in-place changes of that tensor."""
@@ -418,15 +420,16 @@ class Converted(Node):
     The framework's engine runs graphs that lead to one (`TensorAdapter.run_backward`, `guests.in_framework`).
     """
 
-    __slots__ = ("adapter", "origin")
+    __slots__ = ("adapter", "memory", "origin")
     adapter: Any
+    memory: Any  # notices in-place changes by the framework
     origin: Any
     used = False  # whether this process has made one: otherwise nobody looks for them
 
-    def __init__(self, adapter: Any, origin: Any) -> None:
+    def __init__(self, adapter: Any, origin: Any, memory: Any) -> None:
         Converted.used = True
         self.edges, self.hooks, self._sequence = (), None, next_sequence()
-        self.adapter, self.origin = adapter, origin
+        self.adapter, self.origin, self.memory = adapter, origin, memory
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         raise RuntimeError(f"this pass cannot go on into the graph of {self.adapter.name}, from which a tensor was converted")

@@ -90,7 +90,8 @@ def lost_before() -> frozenset[int]:
 def end_processes_of(rank: int) -> None:
     """Kill the processes of a rank of this job that are on this host: a stopped process would keep the launcher from ending.
 
-    They are found by the variables that the launcher gave them, so that any rank of the host can do it.
+    They are found by the variables that the launcher gave them, so that any rank of the host can do it. Containers that share
+    their process ids, but not their host name, are different hosts: a link between them may be cut, and both sides live.
     """
     job = os.environ.get("PMIX_NAMESPACE")
     if job is None:
@@ -100,7 +101,8 @@ def end_processes_of(rank: int) -> None:
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
                 variables = file.read().split(b"\0")
-            if int(pid) != os.getpid() and all(mark in variables for mark in marks):
+            here = os.stat(f"/proc/{pid}/ns/uts").st_ino == os.stat("/proc/self/ns/uts").st_ino
+            if here and int(pid) != os.getpid() and all(mark in variables for mark in marks):
                 os.kill(int(pid), signal.SIGKILL)
         except OSError:  # it has ended, or belongs to another user
             continue

@@ -9,8 +9,9 @@ from .._tensor import Tensor
 
 
 class GradientEdge(NamedTuple):
-    """A position in the graph: a `node` and the index `output_nr` of one of its outputs. `backward` and `grad` accept
-    it in place of a tensor.
+    """A position in the graph: a `node`, and the index `output_nr` of one of its outputs.
+
+    `backward` and `grad` accept it in place of a tensor. `ownership_token` is a field of PyTorch's that is not used.
     """
 
     node: Node

@@ -30,8 +30,9 @@ def jacobian(
 ) -> Any:
     """The Jacobian of `func` at `inputs`: a tensor of the shape of the output followed by that of the input.
 
-    Several inputs give a tuple, several outputs a tuple of tuples. `create_graph` and `strict` are explained in
-    `mpigrad.autograd.functional`; `vectorize` and `strategy` have no effect on the result.
+    Several inputs give a tuple, several outputs a tuple of tuples. `create_graph`: record the result, so that it can be
+    differentiated again. `strict`: raise a RuntimeError if an output does not depend on an input. `vectorize` and
+    `strategy` have no effect on the result.
 
     >>> import mpigrad
     >>> mpigrad.autograd.functional.jacobian(lambda x: x * x, mpigrad.tensor([1.0, 2.0]))
@@ -85,9 +86,9 @@ def hessian(
 ) -> Any:
     """The Hessian (matrix of second derivatives) of `func`, which returns a tensor with one element, at `inputs`.
 
-    Its shape is that of the input twice; several inputs give a tuple of tuples. `create_graph` and `strict` are
-    explained in `mpigrad.autograd.functional`; `vectorize` and `outer_jacobian_strategy` have no effect on the
-    result.
+    Its shape is that of the input twice; several inputs give a tuple of tuples. `create_graph`: record the result, so that
+    it can be differentiated again. `strict`: raise a RuntimeError if an output does not depend on an input. `vectorize` and
+    `outer_jacobian_strategy` have no effect on the result.
 
     >>> import mpigrad
     >>> mpigrad.autograd.functional.hessian(lambda x: (x * x * x).sum(), mpigrad.tensor([1.0, 2.0]))
@@ -116,8 +117,9 @@ def vjp(
     """Return (func(*inputs), v^T J): the outputs, and the product of the vector `v` with the Jacobian J, from one
     backward pass.
 
-    `v` has the shape of the output; it may be left out if that has one element. The product has the shape of the
-    inputs. `create_graph` and `strict` are explained in `mpigrad.autograd.functional`.
+    `v` has the shape of the output; it may be left out if that has one element. The product has the shape of the inputs.
+    `create_graph`: record the result, so that it can be differentiated again. `strict`: raise a RuntimeError if an output
+    does not depend on an input.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])
@@ -142,8 +144,9 @@ def jvp(
     """Return (func(*inputs), J v): the outputs, and the product of the Jacobian J with the vector `v`, from two
     backward passes.
 
-    `v` has the shape of the inputs; it may be left out if there is one with one element. The product has the shape of
-    the output. `create_graph` and `strict` are explained in `mpigrad.autograd.functional`.
+    `v` has the shape of the inputs; it may be left out if there is one with one element. The product has the shape of the
+    output. `create_graph`: record the result, so that it can be differentiated again. `strict`: raise a RuntimeError if an
+    output does not depend on an input.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])
@@ -170,8 +173,9 @@ def vhp(
     """Return (func(*inputs), v^T H): the value of a scalar function, and the product of the vector `v` with its
     Hessian H.
 
-    `v` and the product have the shape of the inputs. It is cheaper than `hvp`, and the same where second derivatives
-    are continuous. `create_graph` and `strict` are explained in `mpigrad.autograd.functional`.
+    `v` and the product have the shape of the inputs. It is cheaper than `hvp`, and the same where second derivatives are
+    continuous. `create_graph`: record the result, so that it can be differentiated again. `strict`: raise a RuntimeError if
+    an output does not depend on an input.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])
@@ -195,8 +199,8 @@ def hvp(
     """Return (func(*inputs), H v): the value of a scalar function, and the product of its Hessian H with the vector
     `v`.
 
-    `v` and the product have the shape of the inputs. `create_graph` and `strict` are explained in
-    `mpigrad.autograd.functional`.
+    `v` and the product have the shape of the inputs. `create_graph`: record the result, so that it can be differentiated
+    again. `strict`: raise a RuntimeError if an output does not depend on an input.
 
     >>> import mpigrad
     >>> x = mpigrad.tensor([1.0, 2.0])

@@ -60,7 +60,7 @@ class save_on_cpu(saved_tensors_hooks):
     """A context manager: tensors saved inside are kept in host memory and copied back to their device in the backward
     pass.
 
-    `pin_memory`: use pinned host memory, which makes the copies faster.
+    `pin_memory` and `device_type` are ignored.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:

@@ -74,8 +74,10 @@ class _Times:
 
 
 class FunctionEvent(_Times):
-    """One recorded operator, node or labelled block: `name`, `time_range`, `thread`, `cpu_parent`, `cpu_children` and
-    others.
+    """One recorded operator, graph node or labelled block.
+
+    Attributes: `name`; `time_range` (an `Interval`); `thread`, a number; `cpu_parent` and `cpu_children`, the events around and
+    inside it; and, if they were recorded, `stack`, `input_shapes`, `flops` and `cpu_memory_usage` (bytes).
     """
 
     count = 1

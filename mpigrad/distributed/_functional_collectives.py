@@ -1,8 +1,9 @@
 """Collectives that return new tensors instead of writing into their arguments. All are differentiable.
 
-The functions have the names and arguments of `torch.distributed._functional_collectives`. `reduceOp` is the name of an operation
-("sum", "avg", "max", "min", "product"). `group` is a group (None: the default group), its name, or the list of its ranks. `tag`
-is ignored. Ranks such as `src` are group ranks, unlike those of `mpigrad.distributed.broadcast`, which are global ranks.
+The functions have the names and arguments of `torch.distributed._functional_collectives`. `reduceOp` is the name of an
+operation ("sum", "avg", "max", "min", "product"). `group` is a group (None: the default group), its name, or the list of
+its ranks; all its ranks must call the function, which waits for the result, up to the group's timeout. `tag` is ignored.
+Ranks such as `src` are group ranks, unlike those of `mpigrad.distributed.broadcast`, which are global ranks.
 """
 
 from __future__ import annotations
@@ -46,17 +47,27 @@ def wait_tensor(tensor: Tensor) -> Tensor:
 
 
 def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor:
-    """Return, on every rank, a new tensor with the reduction of the tensors of all ranks."""
+    """Return, on every rank, a new tensor with the reduction of the tensors of all ranks.
+
+    `reduceOp` is "sum", "avg", "max", "min" or "product". `group` is a process group (None: the default group), its name, or the
+    list of its ranks; all of them must call this. `tag` is ignored.
+    """
     return all_reduced(_op_of(reduceOp), _group_of(group), self)
 
 
 def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
-    """Return, on every rank, a new tensor with the values of the tensor of `src`, a rank of the group."""
+    """Return, on every rank of `group`, a new tensor with the values of the tensor of `src`, a group rank.
+
+    `group` and `tag` are those of `all_reduce`.
+    """
     return BROADCAST(self, self.shape, root=src, group=_group_of(group))  # type: ignore[no-any-return]
 
 
 def all_gather_single(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
-    """Return, on every rank, the tensors of all ranks, concatenated along the dimension `gather_dim`. Their shapes are equal."""
+    """Return, on every rank, the tensors of all ranks, concatenated along the dimension `gather_dim`.
+
+    All tensors must have the same shape. `group` and `tag` are those of `all_reduce`.
+    """
     found = _group_of(group)
     rows = ALL_GATHER(self, (found.size(), *self.shape), group=found)
     if gather_dim or not self.ndim:
@@ -67,7 +78,7 @@ def all_gather_single(self: Tensor, gather_dim: int, group: Any, tag: str = "") 
 def reduce_scatter_single(self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = "") -> Tensor:
     """Reduce the tensors of all ranks, cut the result along `scatter_dim` into equal pieces, and return this rank's piece.
 
-    AssertionError if the number of ranks does not divide that dimension.
+    AssertionError if the number of ranks does not divide that dimension. The other arguments are those of `all_reduce`.
     """
     found = _group_of(group)
     if self.shape[scatter_dim] % found.size():

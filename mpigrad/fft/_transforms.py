@@ -125,13 +125,15 @@ _KINDS = {
     "fft": (_both_ways, True, "The Fourier transform of complex or real numbers"),
     "ifft": (_both_ways, False, "The inverse Fourier transform"),
     "rfft": (_half, True, "The Fourier transform of real numbers, of which it returns the half with non-negative frequencies"),
-    "irfft": (_real, False, "The inverse of `rfft`, from half of a spectrum to real numbers"),
+    "irfft": (_real, False, "The inverse of `rfft#`, from half of a spectrum to real numbers"),
     "hfft": (_real, True, "The Fourier transform, which is real, of a Hermitian-symmetric signal, of which half is given"),
-    "ihfft": (_half, False, "The inverse of `hfft`"),
+    "ihfft": (_half, False, "The inverse of `hfft#`"),
 }
 
 
-_SEVERAL = "`dim`: the dimensions. `s`: the length of each; -1 keeps it. `norm`: see `mpigrad.fft`. `out`: for the result."
+_NORM = """`norm`: which transforms are divided by the number of elements: "backward" (default), the inverse ones; "forward",
+    the forward ones; "ortho", both, by its square root. `out`: a tensor for the result."""
+_SEVERAL = f"`dim`: the dimensions. `s`: the length of each; -1 keeps it.\n    {_NORM}"
 
 
 def _along_one(name: str, example: str) -> Any:
@@ -147,8 +149,8 @@ def _along_one(name: str, example: str) -> Any:
         return run(name, input, _one_dim(input, dim), lengths, norm, forward, out)
 
     length = "the length of the result" if run is _real else "the input is cut or padded with zeros to this length"
-    given = f"`dim`: the dimension. `n`: {length}. `norm`: see `mpigrad.fft`. `out`: for the result."
-    return _named(transform, name, f"{what}, along one dimension.\n\n    {given}\n\n{example}")
+    given = f"`dim`: the dimension. `n`: {length}.\n    {_NORM}"
+    return _named(transform, name, f"{what.replace('#', '')}, along one dimension.\n\n    {given}\n\n{example}")
 
 
 def _along_two(name: str) -> Any:
@@ -160,7 +162,7 @@ def _along_two(name: str) -> Any:
         need_tensors(f"fft_{name}", input=input)
         return run(name, input, *_dims(input, s, dim), norm, forward, out)
 
-    return _named(transform, name, f"{what}, along two dimensions.\n\n    {_SEVERAL}\n    ")
+    return _named(transform, name, f"{what.replace('#', '2')}, along two dimensions.\n\n    {_SEVERAL}\n    ")
 
 
 def _along_several(name: str) -> Any:
@@ -172,7 +174,7 @@ def _along_several(name: str) -> Any:
         need_tensors(f"fft_{name}", input=input)
         return run(name, input, *_dims(input, s, dim), norm, forward, out)
 
-    return _named(transform, name, f"{what}, along all dimensions or those given.\n\n    {_SEVERAL}\n    ")
+    return _named(transform, name, f"{what.replace('#', 'n')}, along all dimensions or those given.\n\n    {_SEVERAL}\n    ")
 
 
 def _named(function: Any, name: str, doc: str) -> Any:

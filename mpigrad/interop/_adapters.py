@@ -159,10 +159,11 @@ class TensorAdapter(ABC):
     def run_backward(
         self, roots: Sequence[Any], grads: Sequence[Any], targets: Sequence[Any] | None, keep: bool, create: bool
     ) -> list[Any]:
-        """Run a local backward pass from tensors of mpigrad whose graph leads to converted tensors.
+        """Run a local backward pass from `roots`, tensors of mpigrad whose graph leads to converted tensors.
 
-        Without `targets`, gradients are added to `.grad`. Otherwise they are returned, None for those not reached: tensors of
-        mpigrad if `create`, like `grads`, and arrays if not.
+        `grads` are the gradients of the roots. Without `targets`, gradients are added to `.grad`. Otherwise those of `targets`
+        are returned, None for those that the pass does not reach: tensors of mpigrad if `create` (record the pass, too), arrays
+        if not. `keep`: keep the graph for another pass.
         """
         raise NotImplementedError(f"tensors of mpigrad cannot be converted to those of {self.name}")
 

@@ -28,7 +28,7 @@ from .._core.tensor import wrap
 from .._graph.grad_mode import MODE
 from .._graph.namespace import DIFF, RAW
 from .._ops._define.foreign import torch_array
-from .._tensor import Tensor
+from .._tensor import Tensor, counter
 from ._adapters import ForeignEdge, Graph, Received, TensorAdapter, register_adapter
 
 # Element types that NumPy does not have, sent as integers of the same size.
@@ -291,8 +291,23 @@ def from_torch(tensor: Any) -> Tensor:
         raise TypeError(f"from_torch(): argument must be a torch.Tensor, not {type(tensor).__name__}")
     made = wrap(elements(tensor))
     if tensor.requires_grad and torch.is_grad_enabled() and MODE.enabled:
-        made._grad_fn, made._requires = Converted(ADAPTER, tensor), True
+        made._grad_fn, made._requires = Converted(ADAPTER, tensor, SharedMemory(tensor, made)), True
     return made
+
+
+class SharedMemory:
+    """Memory that a tensor of each library has: counts torch's in-place changes as mpigrad's, whose nodes then find out that what
+    they have saved was changed."""
+
+    def __init__(self, theirs: Any, ours: Tensor) -> None:
+        self._counter, self._version = counter(ours), theirs._version
+        self._theirs = theirs.detach()  # has the same version counter
+        self._theirs.data = torch.empty(0, dtype=theirs.dtype, device=theirs.device)  # and does not keep the memory
+
+    def notice_changes(self) -> None:
+        version = self._theirs._version
+        self._counter[0] += version - self._version
+        self._version = version
 
 
 def recv_node(received: Received, tensors: Sequence[Any]) -> None:

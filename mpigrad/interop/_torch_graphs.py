@@ -27,7 +27,7 @@ from .._core.node import AccumulateGrad, Converted, DiscardGrad, Edge, Node, edg
 from .._graph.grad_mode import MODE
 from .._graph.namespace import DIFF, RAW
 from .._tensor import Tensor
-from ._torch import Ours, TorchAdapter, elements, recv_node
+from ._torch import Ours, SharedMemory, TorchAdapter, elements, recv_node
 from ._torch import from_torch as from_torch
 
 
@@ -59,7 +59,7 @@ def recorded(tensor: Tensor, plain: Any) -> Any:
     edge = edge_of(tensor)
     if edge is None:
         return plain
-    part = _Part(edge)
+    part = _Part(edge, SharedMemory(plain, tensor))
     return FromOurs.apply(part, [plain], *part.inputs) if part.inputs else plain
 
 
@@ -103,14 +103,16 @@ def end_of(node: Node) -> _End:
 class _Part:
     """The part of mpigrad's graph below an edge. `inputs` are torch tensors, which get the gradients that leave it."""
 
-    def __init__(self, edge: Edge) -> None:
+    def __init__(self, edge: Edge, memory: SharedMemory) -> None:
         self.edge, self.counts = edge, count_dependencies([edge[0]])
         self.inputs: list[Any] = []
+        self._memory = [memory]
         self.ends: dict[Node, Any] = {}  # the nodes to which `inputs` belong, several to a recv function; their `_End` or None
         for node in self.counts:
             if type(node) is Converted:
                 self.ends[node] = None
                 self.inputs.append(node.origin)
+                self._memory.append(node.memory)
             elif type(node) is AccumulateGrad or type(node) is RecvRpcBackward:
                 self.ends[node] = end = end_of(node)
                 self.inputs += end.tensors
@@ -123,6 +125,8 @@ class _Part:
         for node, name, value in self._saved:
             if getattr(node, name) is None:
                 setattr(node, name, value)
+        for each in self._memory:
+            each.notice_changes()
         found: dict[Node, list[Any]] = {}
         F = DIFF if create else RAW
 

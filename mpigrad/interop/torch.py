@@ -1,7 +1,7 @@
 """Tensors of PyTorch and of mpigrad in one graph: conversions through which `backward` goes.
 
-A model may so consist of modules of torch and of operators of mpigrad, or of stages of JAX (`mpigrad.interop.jax`), on one worker
-or on several. Importing this module does not import torch.
+So a model may consist of torch's modules, mpigrad's operators and stages of JAX (`mpigrad.interop.jax`), on one worker or
+on several. Importing this module does not import torch.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 def from_torch(tensor: Any) -> Tensor:
     """A tensor of mpigrad that shares the memory of a torch tensor, and through which gradients reach the torch tensor.
 
-    They do in local passes, begun by either library (`loss.backward()`, `autograd.grad`), and in a distributed context,
-    `create_graph=True` included. As with DLPack, in-place changes of one of the two tensors are not recorded for the other.
+    This works for local backward passes of both libraries (`loss.backward()`, `autograd.grad`) and in a distributed
+    autograd context, also with `create_graph=True`. mpigrad must not change the memory in place before the backward pass, as
+    torch would not notice; torch may, unless mpigrad's operations need the old values (then the pass raises an error).
 
     >>> import torch  # doctest: +SKIP
     >>> from mpigrad.interop.torch import from_torch, to_torch  # doctest: +SKIP
@@ -31,9 +32,12 @@ def from_torch(tensor: Any) -> Tensor:
 
 
 def to_torch(tensor: Tensor) -> Any:
-    """A torch tensor that shares the memory of a tensor of mpigrad, and through which gradients reach that tensor: the
-    inverse of `from_torch`.
+    """A torch tensor that shares the memory of a tensor of mpigrad, and through which gradients reach that tensor.
 
+    It is the inverse of `from_torch`; what is said there holds here, too.
+
+    >>> import mpigrad, torch  # doctest: +SKIP
+    >>> from mpigrad.interop.torch import to_torch  # doctest: +SKIP
     >>> w = mpigrad.ones(2, requires_grad=True)  # doctest: +SKIP
     >>> torch.sigmoid(to_torch(w * 2)).sum().backward()  # doctest: +SKIP
     >>> w.grad  # doctest: +SKIP

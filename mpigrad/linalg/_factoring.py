@@ -46,7 +46,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, o
     """The named tuple (L, info): the result of `cholesky`, and for each matrix 0, or the order of the leading minor
     that is not positive definite.
 
-    `check_errors`: raise a LinAlgError in that case. `out` is ignored.
+    `check_errors`: raise a LinAlgError in that case. `out` is ignored. `upper` is that of `cholesky`.
 
     >>> import mpigrad
     >>> mpigrad.linalg.cholesky_ex(-mpigrad.eye(2)).info

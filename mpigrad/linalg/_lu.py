@@ -73,7 +73,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
     """The named tuple (LU, pivots, info): the result of `lu_factor`, and for each matrix 0 or the number of the first
     zero on the diagonal of U.
 
-    `check_errors`: raise a LinAlgError in that case. `out` is ignored.
+    `check_errors`: raise a LinAlgError in that case. `out` is ignored. `pivot` must be True.
 
     >>> import mpigrad
     >>> mpigrad.linalg.lu_factor_ex(mpigrad.zeros(2, 2)).info

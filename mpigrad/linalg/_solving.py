@@ -272,7 +272,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     """The named tuple (result, info): the result of `solve`, and for each matrix 0 or the number (from 1) of its
     first zero pivot.
 
-    `check_errors`: raise a LinAlgError for singular matrices. `out` is ignored.
+    `check_errors`: raise a LinAlgError for singular matrices. `out` is ignored. The other arguments are those of `solve`.
 
     >>> import mpigrad
     >>> mpigrad.linalg.solve_ex(mpigrad.eye(2), mpigrad.ones(2)).info

@@ -14,7 +14,8 @@ from .._tensor import Tensor
 def from_scipy(matrix: Any, *, dtype: DType | None = None, requires_grad: bool = False) -> Tensor:
     """A sparse tensor with a copy of the elements of one of SciPy's sparse arrays or matrices, of any format.
 
-    `dtype`: convert to this type, by default that of the matrix.
+    `dtype`: convert to this type, by default that of the matrix. `requires_grad`: record operations on the result for
+    gradients.
 
     >>> import mpigrad, scipy.sparse
     >>> mpigrad.sparse.from_scipy(scipy.sparse.csr_array([[0.0, 3.0], [4.0, 0.0]])).coalesce().values()

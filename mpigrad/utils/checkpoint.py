@@ -125,8 +125,8 @@ def checkpoint(
 
     - `preserve_rng_state`: the second call gets the same random numbers.
     - `early_stop`: end the second call as soon as all tensors are there.
-    - `determinism_check`: "default" compares shapes, types and devices of the recomputed tensors (a CheckpointError
-      if they differ), "none" nothing.
+    - `determinism_check` is ignored: shapes, types and devices of the recomputed tensors are always compared (a
+      CheckpointError if they differ).
     - `context_fn`: returns two context managers, for the first and the second call. `use_reentrant` and `debug` are
       accepted as in PyTorch and ignored.
 

@@ -2,6 +2,7 @@
 
     python -m tests.attack.deaths --kills 200
     python -m tests.attack.deaths --kills 200 --seconds 400 --keep build/deaths.jsonl   # again and again, until all are done
+    python -m tests.attack.deaths --kills 10 --hosts    # on four "hosts" of tools/hosts, whose links are cut, too (root)
 
 Each job has 4 or 8 ranks, of which about half die at random moments, rank 0 too, some of them at the same moment. The parent
 process sends the signals. It reads in a file what the ranks do, so it can choose the moment. There are four kinds of jobs:
@@ -21,6 +22,7 @@ behind.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import gc
 import json
@@ -36,7 +38,7 @@ import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 os.environ.setdefault("MPIGRAD_HOST_TRANSFERS", "both_ends")  # also with more ranks than cores
 
@@ -46,6 +48,9 @@ import mpigrad
 import mpigrad.distributed as dist
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
+from mpigrad._launch.command import SURVIVING
+from mpigrad._process.survival import HEARTBEAT as HEARTBEAT_SECONDS
+from mpigrad._process.survival import SURVIVE
 from mpigrad.futures import Future
 
 MIDDLE = (1_000, 30_000)  # bytes of arrays inside a frame, some of which MPI would send in parts
@@ -55,8 +60,11 @@ KINDS = ("work", "collectives", "idle", "init")
 PHASES = ("work", "work", "work", "shutdown")
 HEARTBEAT = 2.0  # seconds, in jobs with SIGSTOP
 NOTICED = 1.0  # seconds in which a survivor notices a SIGKILL
-STANDSTILL = 2.0  # seconds without a core, after which the times of a job mean nothing: virtual machines are paused now and then
+STANDSTILL = (
+    2.0  # seconds without a core (virtual machines are paused at times), after which the times of a job mean nothing
+)
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
+HOSTS = Path(__file__).parents[2] / "tools" / "hosts"
 
 
 class Death:
@@ -66,14 +74,19 @@ class Death:
         self.rank, self.how, self.phase, self.seconds = rank, how, phase, seconds
 
 
-def plan(seed: int, size: int, kind: str, stops: bool) -> list[Death]:
-    """Return the deaths of one job, the same on all ranks; some are at the same time."""
+def plan(seed: int, size: int, kind: str, stops: str) -> list[Death]:
+    """Return the deaths of one job, the same on all ranks; some are at the same time.
+
+    `stops`: how ranks fall silent, which some do instead of being killed: "stop", "cut" (the link of their host; not that of rank
+    0, where the launcher runs), or "" for no such ranks.
+    """
     draw = random.Random(seed)
     ranks = draw.sample(range(size), size // 2 + (size > 4))
     deaths, moment = [], draw.uniform(0, 0.08) if kind == "init" else 0.3
     for rank in ranks:
-        how = "stop" if stops and kind != "init" and draw.random() < 0.4 else "kill"
-        phase = "init" if kind == "init" else "work" if how == "stop" else draw.choice(PHASES)
+        silent = stops and kind != "init" and draw.random() < 0.4 and (rank > 0 or stops == "stop")
+        how = stops if silent else "kill"
+        phase = "init" if kind == "init" else "work" if silent else draw.choice(PHASES)
         moment += draw.choice([0.0, 0.0, 0.001, 0.01] if kind == "init" else [0.0, 0.0, 0.001, 0.03, 0.2, 0.5])
         deaths.append(Death(rank, how, phase, draw.uniform(0, 0.03) if phase == "shutdown" else moment))
     return deaths
@@ -290,7 +303,7 @@ def wait_until(condition: Any, what: str, seconds: float = 20.0) -> None:
         time.sleep(0.01)
 
 
-def one_rank(seed: int, kind: str, stops: bool, path: str) -> None:
+def one_rank(seed: int, kind: str, stops: str, path: str) -> None:
     """The program of each rank."""
     from mpi4py import MPI
 
@@ -337,10 +350,10 @@ def one_rank(seed: int, kind: str, stops: bool, path: str) -> None:
 class Job:
     """One job: starts it, sends the signals of its plan, and checks what its ranks have logged."""
 
-    def __init__(self, seed: int, size: int, kind: str, stops: bool) -> None:
-        self.size, self.plan = size, plan(seed, size, kind, stops)
-        self.name = f"seed {seed}, {size} ranks, {kind}{', stops' * stops}"
-        self._arguments = ["--seed", str(seed), "--kind", kind, *(["--stops"] if stops else [])]
+    def __init__(self, seed: int, size: int, kind: str, stops: str) -> None:
+        self.size, self.plan, self._hosts = size, plan(seed, size, kind, stops), stops == "cut"
+        self.name = f"seed {seed}, {size} ranks, {kind}, {stops or 'kill'}"
+        self._arguments = ["--seed", str(seed), "--kind", kind, "--stops", stops]
         self._options = ["--heartbeat", str(HEARTBEAT)] if stops else []
         self.lines: list[dict[str, Any]] = []
         self.died: dict[int, float] = {}  # rank -> time
@@ -353,9 +366,8 @@ class Job:
         with tempfile.TemporaryDirectory() as folder, open(Path(folder) / "out", "w+") as output:
             log = Path(folder) / "log"
             log.touch()
-            command = [sys.executable, "-m", "mpigrad", "run", "--survive", *self._options, "-n", str(self.size)]
             program = ["-m", "tests.attack.deaths", "--rank-program", str(log), *self._arguments]
-            process = subprocess.Popen([*command, *program], stdout=output, stderr=subprocess.STDOUT)
+            process = (self._start_on_hosts if self._hosts else self._start)(program, output)
             try:
                 self._attack(process, log, began + DEADLINE + 30)
                 left = [pid for pid in self._pids.values() if exists(pid)]
@@ -364,26 +376,45 @@ class Job:
                 process.wait()
                 for pid in filter(exists, self._pids.values()):
                     os.kill(pid, signal.SIGKILL)
+                if self._hosts:
+                    end_hosts()
             output.seek(0)
             what = f"{self.name}, code {process.returncode}: {output.read()}\n{self.lines}"
-        assert process.returncode == 0, what
-        assert not left, f"processes {left} are left over; {what}"
+        if not self._hosts:  # the launcher waits for processes behind a link that was cut
+            assert process.returncode == 0, what
+            assert not left, f"processes {left} are left over; {what}"
         return {"times": self._times(what), "started": self._started(what), "seconds": time.monotonic() - began}
+
+    def _start(self, program: list[str], output: IO[str]) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "mpigrad", "run", "--survive", *self._options, "-n", str(self.size)]
+        return subprocess.Popen([*command, *program], stdout=output, stderr=subprocess.STDOUT)
+
+    def _start_on_hosts(self, program: list[str], output: IO[str]) -> subprocess.Popen[bytes]:
+        subprocess.run([HOSTS / "up.sh"], check=True)
+        command = [HOSTS / "mpirun.sh", sys.prefix, str(self.size), str(DEADLINE), *program]
+        variables = {SURVIVE: "1", HEARTBEAT_SECONDS: str(HEARTBEAT), "HOSTS_OPTIONS": " ".join(SURVIVING)}
+        return subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **variables})
 
     def _attack(self, process: subprocess.Popen[bytes], log: Path, limit: float) -> None:
         """Send the signals of the plan, and follow the log, until the job has ended."""
         waiting = list(self.plan)
         with log.open() as file:
-            while process.poll() is None and time.monotonic() < limit:
+            while process.poll() is None and time.monotonic() < limit and not (self._hosts and self._all_survived()):
                 self._read(file)
                 for death in [death for death in waiting if time.monotonic() >= self._due(death)]:
                     waiting.remove(death)
                     self.died[death.rank] = time.monotonic()
-                    os.kill(self._pids[death.rank], SIGNALS[death.how])
+                    if death.how == "cut":
+                        subprocess.run(["ip", "-n", "mgsw", "link", "set", f"v{death.rank + 1}", "down"], check=True)
+                    else:
+                        os.kill(self._pids[death.rank], SIGNALS[death.how])
                 began = time.monotonic()
                 time.sleep(0.0005)
                 self.stood_still = max(self.stood_still, time.monotonic() - began)
             self._read(file)
+
+    def _all_survived(self) -> bool:
+        return sum(line["event"] == "survived" for line in self.lines) == self.size - len(self.plan)
 
     def _read(self, file: Any) -> None:
         for text in file:
@@ -406,7 +437,9 @@ class Job:
         assert ended.keys() == survivors, f"survived {sorted(ended)}, not {sorted(survivors)}; {what}"
         assert self.died.keys() == deaths.keys(), f"sent signals to {sorted(self.died)}, not {sorted(deaths)}; {what}"
         started = self._started(what)
-        times: dict[str, list[float]] = {f"{how} {event}": [] for how in SIGNALS for event in ("lost", "error")}
+        times: dict[str, list[float]] = {
+            f"{how} {event}": [] for how in (*SIGNALS, "cut") for event in ("lost", "error")
+        }
         seen = set()
         for line in self.lines:
             if line["event"] not in ("lost", "error") or line["rank"] not in survivors:
@@ -434,7 +467,7 @@ class Job:
     def _bound(self, death: Death) -> float:
         """Return the seconds in which each survivor must notice a death.
 
-        A stopped rank is found by the next one, within 1.5 times the heartbeat's time. If that dies too, its successor must first
+        A silent rank is found by the next one, within 1.5 times the heartbeat's time. If that dies too, its successor must first
         find that, and then begins to count anew.
         """
         if death.how == "kill":
@@ -445,6 +478,15 @@ class Job:
         return 1.5 * HEARTBEAT * (1 + following) + NOTICED
 
 
+def end_hosts() -> None:
+    """Kill all processes on the "hosts", such as daemons of Open MPI behind a link that was cut, and remove the hosts."""
+    for host in ("mg1", "mg2", "mg3", "mg4"):
+        for pid in subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True).stdout.split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+    subprocess.run([HOSTS / "down.sh"], check=True)
+
+
 def exists(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -453,7 +495,7 @@ def exists(pid: int) -> bool:
     return state != "Z"  # a zombie has ended
 
 
-def one_job(seed: int, size: int, kind: str, stops: bool) -> dict[str, Any]:
+def one_job(seed: int, size: int, kind: str, stops: str) -> dict[str, Any]:
     """Run one job and return its numbers: its deaths by signal, and the times from a death to what survivors saw of it."""
     job = Job(seed, size, kind, stops)
     try:
@@ -461,23 +503,28 @@ def one_job(seed: int, size: int, kind: str, stops: bool) -> dict[str, Any]:
     except AssertionError:
         if job.stood_still < STANDSTILL:
             raise
-        print(f"{job.name} failed, but this machine stood still for {job.stood_still:.1f} s: the job runs again", flush=True)
+        print(
+            f"{job.name} failed, but this machine stood still for {job.stood_still:.1f} s: the job runs again",
+            flush=True,
+        )
         job = Job(seed, size, kind, stops)
         done = job.run()
     return {"seed": seed, "size": size, "kind": kind, "deaths": Counter(death.how for death in job.plan), **done}
 
 
-def attack(kills: int, seed: int, seconds: float, keep: Path | None) -> None:
+def attack(kills: int, seed: int, seconds: float, keep: Path | None, hosts: bool) -> None:
     """Run jobs until so many ranks were killed, in these and in earlier runs with the same file `keep`, or the time is over."""
+    kinds = ("work", "idle") if hosts else KINDS  # MPI does not learn of a link that was cut, and collectives need that
     jobs = [json.loads(line) for line in keep.read_text().splitlines()] if keep is not None and keep.exists() else []
     done = {job["seed"] for job in jobs}
     limit = time.monotonic() + seconds
     while (killed := sum(job["deaths"].get("kill", 0) for job in jobs)) < kills and time.monotonic() < limit:
         if seed not in done:
-            job = one_job(seed, (4, 8)[seed // len(KINDS) % 2], KINDS[seed % len(KINDS)], stops=seed % 3 == 2)
+            size = 4 if hosts else (4, 8)[seed // len(kinds) % 2]
+            job = one_job(seed, size, kinds[seed % len(kinds)], "cut" if hosts else "stop" if seed % 3 == 2 else "")
             jobs.append(job)
             what = f"{job['kind']}, {job['size']} ranks, {sum(job['deaths'].values())} deaths in {job['seconds']:.1f} s"
-            print(f"seed {seed}: {what}; {killed + job['deaths']['kill']} of {kills} killed", flush=True)
+            print(f"seed {seed}: {what}; {killed + job['deaths'].get('kill', 0)} of {kills} killed", flush=True)
             if keep is not None:
                 with keep.open("a") as file:
                     file.write(json.dumps(job) + "\n")
@@ -497,9 +544,10 @@ def summary(jobs: list[dict[str, Any]]) -> dict[str, Any]:
         "jobs_whose_start_failed": sum(not job["started"] for job in jobs),
         "killed": sum(job["deaths"].get("kill", 0) for job in jobs),
         "stopped": sum(job["deaths"].get("stop", 0) for job in jobs),
+        "links_cut": sum(job["deaths"].get("cut", 0) for job in jobs),
     }
     for name in jobs[0]["times"] if jobs else ():
-        times = [each * 1e3 for job in jobs for each in job["times"][name]]
+        times = [each * 1e3 for job in jobs for each in job["times"].get(name, ())]
         if times:
             middle, worst = statistics.median(times), max(times)
             found[name] = {"times": len(times), "median_ms": round(middle), "worst_ms": round(worst)}
@@ -512,11 +560,12 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job after this time")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="numbers of all jobs; those in it count")
+    parser.add_argument("--hosts", action="store_true", help="on four hosts of tools/hosts, with links that are cut")
     parser.add_argument("--rank-program", metavar="LOG")
     parser.add_argument("--kind", choices=KINDS)
-    parser.add_argument("--stops", action="store_true")
+    parser.add_argument("--stops", default="")
     given = parser.parse_args()
     if given.rank_program:
         one_rank(given.seed, given.kind, given.stops, given.rank_program)
     else:
-        attack(given.kills, given.seed, given.seconds, given.keep)
+        attack(given.kills, given.seed, given.seconds, given.keep, given.hosts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,17 +53,22 @@ def test_stages_of_jax(rpc_world) -> None:
         assert found == near(wanted) and found[-1] < found[0]
 
 
-@pytest.mark.parametrize(
-    ("name", "alone"),
-    [
-        ("torch_pipeline", lambda: torch_pipeline.train(torch_pipeline.Whole(), steps=4, batch=8, quiet=True)),
-        ("torch_parameter_server", lambda: torch_parameter_server.train_alone(1, steps=4, batch=8)),
-    ],
-)
-def test_the_same_program_on_torchs_own_rpc(name: str, alone: Callable[[], list[float]], tmp_path: Path) -> None:
-    program, options = f"import {name}\n{name}.main()", ("--steps", "4", "--batch", "8", "--quiet")
-    output = run(program, 2, tmp_path, *options, RPC="torch", PYTHONPATH=f"{EXAMPLES}:{EXAMPLES.parent}")
-    found = re.search(r"loss (\S+) -> (\S+) \(2 ranks, RPC of torch", output)
-    assert found is not None, output
-    losses = alone()
-    assert [float(each) for each in found.groups()] == pytest.approx([losses[0], losses[-1]], abs=2e-4)
+PROGRAM = """
+import torch.distributed.rpc as rpc
+import torch_parameter_server, torch_pipeline
+from job import rank_and_size
+
+rank, size = rank_and_size()
+rpc.init_rpc(f"worker{rank}", rank=rank, world_size=size)
+if rank == 0:
+    print("losses", *torch_parameter_server.train_distributed(1, steps=4, batch=8))
+    print("losses", *torch_pipeline.train(torch_pipeline.Pipeline(size, 2), steps=4, batch=8, quiet=True))
+rpc.shutdown()
+"""
+
+
+def test_the_examples_on_torchs_own_rpc(tmp_path: Path) -> None:
+    output = run(PROGRAM, 2, tmp_path, RPC="torch", PYTHONPATH=f"{EXAMPLES}:{EXAMPLES.parent}")
+    served, passed = ([float(each) for each in line.split()] for line in re.findall("losses (.*)", output))
+    assert served == near(torch_parameter_server.train_alone(1, steps=4, batch=8))
+    assert passed == near(torch_pipeline.train(torch_pipeline.Whole(), steps=4, batch=8, quiet=True))

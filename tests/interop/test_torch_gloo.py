@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed.nn.functional as torch_functional
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks as torch_hooks
 
 import mpigrad
 import mpigrad.distributed as dist
@@ -17,6 +18,7 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.nn.functional as our_functional
 import mpigrad.distributed.rpc as rpc
 from mpigrad import nn
+from mpigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
 from mpigrad.distributed.algorithms.join import Join
 from mpigrad.nn.parallel import DistributedDataParallel as DDP
 
@@ -118,6 +120,26 @@ def test_data_parallel(both, options: dict[str, Any]) -> None:
     for one, two, three in zip(wanted, as_guest, found, strict=True):
         assert np.allclose(one, two, atol=1e-6)
         assert np.allclose(one, three, atol=1e-5)
+
+
+def _doubled(state, bucket):
+    """A communication hook for both libraries: twice the sum over ranks. (torch checks annotations, so there are none.)"""
+    state.append(bucket.index())
+    library = dist if isinstance(bucket.buffer(), mpigrad.Tensor) else torch.distributed
+    return library.all_reduce(bucket.buffer(), async_op=True).get_future().then(lambda done: done.value()[0] * 2)
+
+
+@pytest.mark.mpi(min_size=2)
+@pytest.mark.parametrize("hook", ["allreduce_hook", "fp16_compress_hook", _doubled])
+def test_communication_hooks_of_torch_modules(both, hook: Any) -> None:
+    made = []
+    for wrap, hooks in ((torch.nn.parallel.DistributedDataParallel, torch_hooks), (DDP, default_hooks)):
+        model, buckets = wrap(_torch_network(both.rank), bucket_cap_mb=1e-4), []
+        model.register_comm_hook(buckets if callable(hook) else None, hook if callable(hook) else getattr(hooks, hook))
+        made.append(_steps(torch, model, torch.optim.SGD(model.parameters(), lr=0.01), both.rank, 3))
+        assert not callable(hook) or len(set(buckets)) > 1
+    for one, two in zip(*made, strict=True):
+        assert np.allclose(one, two, atol=5e-3 if hook == "fp16_compress_hook" else 1e-5)
 
 
 @pytest.mark.mpi(min_size=2)

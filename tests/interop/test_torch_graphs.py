@@ -145,6 +145,26 @@ def test_hooks_and_other_passes() -> None:
     assert v.grad.tolist() == [1, 1]
 
 
+def test_changes_by_torch_are_noticed() -> None:
+    """An error if mpigrad needs the old values, as in one library."""
+
+    def changed_result(function: Any) -> Any:
+        return torch.relu_(to_torch(function(from_torch(X))))
+
+    def changed_argument(function: Any) -> Any:
+        t = X * 1
+        made = to_torch(function(from_torch(t)))
+        t.detach().mul_(2)
+        return made
+
+    for program, function in ((changed_result, mpigrad.exp), (changed_argument, mpigrad.square)):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            program(function).sum().backward()
+    changed_result(mpigrad.neg).sum().backward()
+    changed_argument(mpigrad.neg).sum().backward()
+    assert X.grad.tolist() == [-1, -2, -1]
+
+
 def test_graphs_are_freed_without_the_garbage_collector() -> None:
     residual(X, W).backward()
     gc.collect()

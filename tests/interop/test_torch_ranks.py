@@ -12,6 +12,7 @@ from torch import nn
 import mpigrad
 import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
+from mpigrad.interop.torch import from_torch, to_torch
 from mpigrad.testing import World
 
 WIDTH, WORDS, STEPS = 16, 11, 4
@@ -109,8 +110,11 @@ def stage_of(space: Any, x: Any, worker: str, hops: int) -> Any:
 
 
 def stage_there(name: str, x: Any, worker: str, hops: int) -> Any:
-    following = f"worker{(rpc.get_worker_info().id + 1) % len(rpc._get_current_rpc_agent().get_worker_infos())}"
-    return stage_of({"torch": torch, "mpigrad": mpigrad}[name], x, following, hops)
+    return stage_of({"torch": torch, "mpigrad": mpigrad}[name], x, following(), hops)
+
+
+def following() -> str:
+    return f"worker{(rpc.get_worker_info().id + 1) % len(rpc._get_current_rpc_agent().get_worker_infos())}"
 
 
 def stage_here(x: Any, hops: int) -> Any:
@@ -118,16 +122,32 @@ def stage_here(x: Any, hops: int) -> Any:
     return y * stage_here(y, hops - 1) if hops else y
 
 
+def converted_stage(x: Any, worker: str, hops: int) -> Any:
+    """As `stage_of`, in the other library than the caller's: the graph changes library at each hop, there and back."""
+    ours = not isinstance(x, mpigrad.Tensor)
+    y = mpigrad.tanh(from_torch(x)) if ours else torch.tanh(to_torch(x))
+    if not hops:
+        return y
+    back = rpc.rpc_sync(worker, converted_there, args=(y, hops - 1))
+    return y * (from_torch(back) if ours else to_torch(back))
+
+
+def converted_there(x: Any, hops: int) -> Any:
+    return converted_stage(x, following(), hops)
+
+
 @pytest.mark.mpi(min_size=2)
 def test_both_frameworks_go_around_all_ranks(rpc_world: World) -> None:
     values = [0.3 + rpc_world.rank, -0.5]
-    theirs, ours = torch.tensor(values, requires_grad=True), mpigrad.tensor(values, requires_grad=True)
+    theirs, mixed = (torch.tensor(values, requires_grad=True) for _ in range(2))
+    ours = mpigrad.tensor(values, requires_grad=True)
     with dist_autograd.context() as context_id:
         roots = [stage_of(space, x, rpc_world.next_name, 3).sum() for space, x in ((torch, theirs), (mpigrad, ours))]
+        roots.append(converted_stage(mixed, rpc_world.next_name, 3).sum())
         dist_autograd.backward(context_id, roots)
         found = dist_autograd.get_gradients(context_id)
     (expected,) = torch.autograd.grad(stage_here(theirs, 3).sum(), theirs)
-    torch.testing.assert_close(found[theirs], expected)
+    torch.testing.assert_close([found[theirs], found[mixed]], [expected, expected])
     assert found[ours].tolist() == pytest.approx(expected.tolist(), rel=1e-5)
     rpc_world.barrier()
 

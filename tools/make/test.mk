@@ -43,8 +43,11 @@ test-oracle: env-torch env-mpich  ## comparisons with PyTorch, tensors of other 
 	PYTHONPATH=$$($(TORCH)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
 	  tools/mpirun.sh $(MPICH) 2 200 $(PYTEST) --with-mpi -m "mpi and not gpu" tests/interop/test_torch_ranks.py
 
-test-mpi: compile  ## tests on 4 ranks of Open MPI
+test-mpi: compile  ## tests on 4 ranks of Open MPI; of data parallelism, domains and pipelines also on 1 and 2 ranks
 	$(COMPILED) tools/mpirun.sh $(OMPI) 4 400 $(PYTEST) --with-mpi -m "mpi and not gpu" tests --ignore=tests/oracle
+	$(COMPILED) tools/mpirun.sh $(OMPI) 2 100 $(PYTEST) --with-mpi -m "mpi and not gpu" $(PARALLEL)
+	$(COMPILED) tools/mpirun.sh $(OMPI) 1 100 $(PYTEST) --with-mpi -m "mpi and not gpu" $(PARALLEL)
+PARALLEL := tests/nn/parallel tests/distributed/domain tests/distributed/pipelining
 
 docs-check: env-ompi  ## links and examples of the documentation, and the site without a warning
 	$(PLAIN) $(OMPI)/bin/python tools/docs.py build/docs

@@ -1,7 +1,7 @@
 # C declarations: fields with a fixed offset, and functions that C calls directly; see docs/compiled.md.
 cimport cython
 
-from mpigrad._core.node cimport keep
+from mpigrad._core.node cimport grown, keep
 from mpigrad._core.autograd.graph cimport MessageGradients, Parts, Source
 from mpigrad._core.guard cimport enter, leave
 from mpigrad._core.objects cimport Mutex

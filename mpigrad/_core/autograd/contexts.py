@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mpigrad._array.device import CPU, device, guard
+from mpigrad._array.device import CPU, device
 from mpigrad._graph.grad_mode import MODE, TRACING, current_modes, set_modes
 from mpigrad._graph.namespace import RAW
 from mpigrad._graph.tracing import run_traced
@@ -171,8 +171,7 @@ class DistAutogradContext:
             elif held is None:
                 self.gradients[variable] = wrap(keep(grad, variable, owned))
             else:
-                with guard(held._array):
-                    self.gradients[variable] = grown(held, grad)
+                self.gradients[variable] = grown(held, grad)
         finally:
             self.lock.release()
             leave(before)
@@ -627,6 +626,8 @@ class _Interceptor:
         context = worker.container.get_or_create(context_id)
         if context is None:  # released before this message arrived
             return None
+        if agent.lost and not _outlives_losses(worker, context_id, src):
+            return None
         if tensors:
             record_recv(context, src, message_id, tensors)
         return context
@@ -675,6 +676,25 @@ def worker_left(worker: Worker, rank: int) -> None:
         if maker != worker.worker_id and maker not in context.known_workers and maker not in worker.agent.gone:
             context.known_workers.add(maker)
             worker.agent.request_with_retries(maker, _KNOW, b"", context.context_id)
+
+
+def _outlives_losses(worker: Worker, context_id: int, src: int) -> bool:
+    """Return whether the context of a message from `src` is kept: no, if the worker that created it is lost.
+
+    The message may have been on its way, or in the queue of this worker, when the loss was noticed. Called after the context was
+    created: a loss at this moment either finds it, or is seen here.
+    """
+    maker = maker_of(context_id)
+    if _is_lost(worker.agent, maker):
+        worker_left(worker, maker)
+        return False
+    if _is_lost(worker.agent, src):
+        worker_left(worker, src)
+    return True
+
+
+def _is_lost(agent: Agent, rank: int) -> bool:
+    return rank in agent.lost and rank not in agent.workers  # a later incarnation of the rank may have joined
 
 
 def _fail_joined_parts(context: DistAutogradContext) -> None:

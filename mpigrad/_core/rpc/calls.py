@@ -487,7 +487,7 @@ class CallTable:
             context = self._interceptor.on_send(self._agent, dst, payload.tensors)
         call_id = next(self._ids)  # this counts the call as issued, so it comes after all that may fail
         if not call_id & SAMPLE:
-            self.latency.begin(call_id, now)
+            self.latency.begin(call_id, now, not self.pending)
         self.pending[call_id] = fut  # before the send: another thread may receive the answer at once
         try:
             if context is None:

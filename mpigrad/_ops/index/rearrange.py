@@ -186,8 +186,8 @@ def repeat_interleave(
     """Repeat each element of the flattened tensor, or with `dim` each slice of that dimension; the copies of one
     follow each other.
 
-    `repeats` is a number, or a tensor with one for each element. `repeat_interleave(repeats)` with a tensor alone
-    repeats each index i `repeats[i]` times. `output_size` is the length of the result, if it is known.
+    `repeats` is a number, or a tensor with one for each element. `repeat_interleave(repeats)` with a tensor alone repeats
+    each index i `repeats[i]` times. `output_size` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.tensor([1, 2]).repeat_interleave(2)

@@ -294,7 +294,9 @@ def _split_along(name: str, input: Tensor, given: Any, dim: int, least: int) -> 
 def hsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 1 (vectors: dimension 0): a tuple of views."""
+    """Cut a tensor along dimension 1, a vector along dimension 0, into a tuple of views. The arguments are those of
+    `tensor_split`.
+    """
     given = _cuts("hsplit", indices_or_sections, sections, indices)
     return _split_along("hsplit", input, given, 0 if input._array.ndim == 1 else 1, 1)
 
@@ -303,7 +305,7 @@ def hsplit(
 def vsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 0: a tuple of views."""
+    """Cut a tensor along dimension 0 into a tuple of views. The arguments are those of `tensor_split`."""
     given = _cuts("vsplit", indices_or_sections, sections, indices)
     return _split_along("vsplit", input, given, 0, 2)
 
@@ -312,7 +314,7 @@ def vsplit(
 def dsplit(
     input: Tensor, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 2: a tuple of views."""
+    """Cut a tensor along dimension 2 into a tuple of views. The arguments are those of `tensor_split`."""
     given = _cuts("dsplit", indices_or_sections, sections, indices)
     return _split_along("dsplit", input, given, 2, 3)
 

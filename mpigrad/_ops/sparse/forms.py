@@ -301,8 +301,8 @@ def coalesce(self: Tensor) -> Tensor:
 
 @method
 def to_dense(self: Tensor, dtype: dtype | None = None, *, masked_grad: bool = True) -> Tensor:
-    """A dense tensor of the same elements. `dtype`: convert to this type. `masked_grad`: the gradient has only the
-    stored elements.
+    """A dense tensor of the same elements. `dtype`: convert to this type. The gradient has only the stored elements;
+    `masked_grad` is ignored.
     """
     found = to_dense_op(self, places=self._array.frozen()) if self.is_sparse else self
     return found if dtype is None else found.to(dtype)

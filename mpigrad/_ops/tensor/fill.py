@@ -118,7 +118,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src` (a tensor, broadcast to this shape, of any type and on any device) into this
     tensor; returns it.
 
-    `non_blocking`: copies between pinned memory and a GPU do not wait.
+    `non_blocking` is ignored.
 
     >>> import mpigrad
     >>> mpigrad.zeros(2).copy_(mpigrad.tensor([1, 2]))

@@ -28,8 +28,18 @@ class Sharded:
         dim: the dimension along which tensors are cut, or a dict with the dimension of each tensor by name. A tensor without
             this dimension, or without an entry, is not cut: it is the same in all shares.
 
-    >>> table = checkpoint.Sharded([rpc.remote(name, nn.Embedding, args=(500, 16)) for name in servers])  # doctest: +SKIP
-    >>> checkpoint.save(path, {"table": table})  # doctest: +SKIP
+    >>> import os, tempfile
+    >>> import mpigrad.distributed.checkpoint as checkpoint
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> from mpigrad import nn
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> slices = [rpc.remote("solo", nn.Embedding, args=(rows, 16)) for rows in (600, 400)]    # usually one on each worker
+    >>> path = os.path.join(tempfile.mkdtemp(), "checkpoint")
+    >>> checkpoint.save(path, {"table": checkpoint.Sharded(slices)})
+    >>> whole = nn.Embedding(1000, 16)
+    >>> checkpoint.load(path, {"table": whole})    # loaded into another number of slices
+    >>> del slices
+    >>> rpc.shutdown()
     """
 
     def __init__(self, shares: Sequence[Any], dim: Dims = 0) -> None:

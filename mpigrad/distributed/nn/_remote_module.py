@@ -294,9 +294,15 @@ class RemoteModule(_RemoteModule):
             and raises its exception.
         args, kwargs: its arguments, a tuple and a dict.
 
-    >>> remote = RemoteModule("worker1/cpu", nn.Linear, args=(20, 30))  # doctest: +SKIP
-    >>> remote(mpigrad.randn(128, 20)).shape  # doctest: +SKIP
+    >>> import mpigrad
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> from mpigrad import nn
+    >>> from mpigrad.distributed.nn import RemoteModule
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> remote = RemoteModule("solo/cpu", nn.Linear, args=(20, 30))    # usually on another worker, such as "worker1/cpu"
+    >>> remote(mpigrad.randn(128, 20)).shape
     mpigrad.Size([128, 30])
+    >>> rpc.shutdown()
     """
 
     def __init__(self, remote_device: str, module_cls: Callable[..., Module], args: Any = None, kwargs: Any = None) -> None:

@@ -18,8 +18,21 @@ class DistributedScheduler:
         optimizer: the `DistributedOptimizer`.
         args, kwargs: further arguments of `scheduler_class`, such as `step_size=10`.
 
-    >>> scheduler = DistributedScheduler(StepLR, optimizer, step_size=10)  # doctest: +SKIP
-    >>> scheduler.step()  # doctest: +SKIP
+    >>> import mpigrad
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> from mpigrad.distributed.optim import DistributedOptimizer, DistributedScheduler
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> weight = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = DistributedOptimizer(mpigrad.optim.SGD, [rpc.RRef(weight)], lr=0.1)
+    >>> scheduler = DistributedScheduler(mpigrad.optim.lr_scheduler.StepLR, optimizer, step_size=1)
+    >>> with dist_autograd.context() as context_id:
+    ...     dist_autograd.backward(context_id, [rpc.rpc_sync("solo", mpigrad.mul, args=(weight, 3)).sum()])
+    ...     optimizer.step(context_id)
+    >>> scheduler.step()
+    >>> [round(rate, 4) for rate in scheduler.get_last_lr()["solo"]]
+    [0.01]
+    >>> rpc.shutdown()
     """
 
     def __init__(self, scheduler_class: Any, optimizer: DistributedOptimizer, *args: Any, **kwargs: Any) -> None:

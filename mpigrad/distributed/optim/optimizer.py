@@ -74,10 +74,20 @@ class DistributedOptimizer:
             there. The constructor waits for that.
         args, kwargs: further arguments of `optimizer_class`, such as `lr=0.1`.
 
-    >>> with dist_autograd.context() as context_id:  # doctest: +SKIP
-    ...     loss = rpc.rpc_sync("worker1", forward, args=(weight_rref, x)).sum()
+    >>> import mpigrad
+    >>> import mpigrad.distributed.autograd as dist_autograd
+    >>> import mpigrad.distributed.rpc as rpc
+    >>> from mpigrad.distributed.optim import DistributedOptimizer
+    >>> rpc.init_rpc("solo", rank=0, world_size=1)
+    >>> weight = mpigrad.ones(2, requires_grad=True)
+    >>> optimizer = DistributedOptimizer(mpigrad.optim.SGD, [rpc.RRef(weight)], lr=0.1)
+    >>> with dist_autograd.context() as context_id:
+    ...     loss = rpc.rpc_sync("solo", mpigrad.mul, args=(weight, 3)).sum()
     ...     dist_autograd.backward(context_id, [loss])
-    ...     DistributedOptimizer(mpigrad.optim.SGD, [weight_rref], lr=0.05).step(context_id)
+    ...     optimizer.step(context_id)
+    >>> weight
+    tensor([0.7000, 0.7000], requires_grad=True)
+    >>> rpc.shutdown()
     """
 
     def __init__(self, optimizer_class: Any, params_rref: Sequence[RRef], *args: Any, **kwargs: Any) -> None:

@@ -201,8 +201,9 @@ class RemotePipeline:
     def step(self, *args: Any, target: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
         """Run a batch forwards and, with a loss function, backwards; waits until all stages are done.
 
-        `args` go to the module of the first stage, `target` to the loss function. Returns the output of the last stage,
-        and the list of the losses of all micro-batches. If a stage fails, its error is raised.
+        `args` go to the module of the first stage, `target` to the loss function. Returns the output of the last stage, and
+        the list of the losses of all micro-batches. If a stage fails, its error is raised; a RuntimeError if the step takes
+        longer than the pipeline's `timeout`.
         """
         return self._run(True, args, target)
 

@@ -171,6 +171,8 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     """Python's `isinstance` that also accepts types of containers, such as `List[int]` and `Optional[Tensor]`, or a
     tuple of types.
 
+    `target_type`: the type, or a tuple of types.
+
     >>> import mpigrad, typing
     >>> mpigrad.jit.isinstance([1, 2], typing.List[int])
     True

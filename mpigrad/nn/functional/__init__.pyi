@@ -59,7 +59,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where it is positive, otherwise alpha * (exp(x / alpha) - 1). With `inplace=True` the result overwrites `input`."""
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`celu` in place: overwrites `input` and returns it."""
+    """`celu` in place: overwrites `input` and returns it. The arguments are those of `celu`."""
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Interleave the channels of `groups` equal groups: of each group the first channel, then of each the second, and so on."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] | list[int] = 1, padding: int | tuple[int, ...] | list[int] | str = 0, dilation: int | tuple[int, ...] | list[int] = 1, groups: int = 1) -> Tensor:
@@ -93,7 +93,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where it is positive, otherwise alpha * (exp(x) - 1). With `inplace=True` the result overwrites `input`."""
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`elu` in place: overwrites `input` and returns it."""
+    """`elu` in place: overwrites `input` and returns it. The arguments are those of `elu`."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """Look up rows of a table: the rows of `weight` at the indices `input`."""
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
@@ -141,7 +141,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Limit each element to the range from `min_val` to `max_val`. With `inplace=True` the result overwrites `input`."""
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh` in place: overwrites `input` and returns it."""
+    """`hardtanh` in place: overwrites `input` and returns it. The arguments are those of `hardtanh`."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """A loss on distances `input`: `input` where `target` is 1 (should be near), max(0, margin - input) where it is -1 (should be far)."""
 def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
@@ -159,7 +159,7 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where it is positive, otherwise negative_slope * x. With `inplace=True` the result overwrites `input`."""
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """`leaky_relu` in place: overwrites `input` and returns it."""
+    """`leaky_relu` in place: overwrites `input` and returns it. The arguments are those of `leaky_relu`."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """A linear map of the last dimension: `input @ weight.T + bias`."""
 def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
@@ -246,19 +246,19 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Limit each element to the range from 0 to 6. With `inplace=True` the result overwrites `input`."""
 def relu_(input: Tensor) -> Tensor:
-    """`relu` in place: overwrites `input` and returns it."""
+    """`relu` in place: overwrites `input` and returns it. The arguments are those of `relu`."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Divide by the root mean square over the last dimensions, then multiply by `weight`, if given."""
 def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, inplace: bool = False) -> Tensor:
     """Keep positive elements, and multiply the others by a slope."""
 def rrelu_(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False) -> Tensor:
-    """`rrelu` in place: overwrites `input` and returns it."""
+    """`rrelu` in place: overwrites `input` and returns it. The arguments are those of `rrelu`."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
     """Attention: softmax(query @ key^T * scale + mask) @ value, with the softmax over the positions of the keys."""
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the scale and alpha for which activations keep mean 0 and variance 1. With `inplace=True` the result overwrites `input`."""
 def selu_(input: Tensor) -> Tensor:
-    """`selu` in place: overwrites `input` and returns it."""
+    """`selu` in place: overwrites `input` and returns it. The arguments are those of `selu`."""
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x)) for each element x."""
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -284,7 +284,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Keep elements larger than `threshold` and replace the others by `value`. With `inplace=True` the result overwrites `input`."""
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """`threshold` in place: overwrites `input` and returns it."""
+    """`threshold` in place: overwrites `input` and returns it. The arguments are those of `threshold`."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin), for vectors along the last dimension."""
 def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False, reduction: str = 'mean') -> Tensor:

@@ -298,43 +298,43 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 
 def relu_(input: Tensor) -> Tensor:
-    """`relu` in place: overwrites `input` and returns it."""
+    """`relu` in place: overwrites `input` and returns it. The arguments are those of `relu`."""
     return relu(input, inplace=True)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`elu` in place: overwrites `input` and returns it."""
+    """`elu` in place: overwrites `input` and returns it. The arguments are those of `elu`."""
     return activation.elu(input, alpha, inplace=True)
 
 
 def selu_(input: Tensor) -> Tensor:
-    """`selu` in place: overwrites `input` and returns it."""
+    """`selu` in place: overwrites `input` and returns it. The arguments are those of `selu`."""
     return activation.selu(input, inplace=True)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`celu` in place: overwrites `input` and returns it."""
+    """`celu` in place: overwrites `input` and returns it. The arguments are those of `celu`."""
     return activation.celu(input, alpha, inplace=True)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """`leaky_relu` in place: overwrites `input` and returns it."""
+    """`leaky_relu` in place: overwrites `input` and returns it. The arguments are those of `leaky_relu`."""
     return activation.leaky_relu(input, negative_slope, inplace=True)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh` in place: overwrites `input` and returns it."""
+    """`hardtanh` in place: overwrites `input` and returns it. The arguments are those of `hardtanh`."""
     return activation.hardtanh(input, min_val, max_val, inplace=True)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """`threshold` in place: overwrites `input` and returns it."""
+    """`threshold` in place: overwrites `input` and returns it. The arguments are those of `threshold`."""
     return _in_place(gates.threshold, input, True, threshold=threshold, value=value)
 
 
 @guarded
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
-    """`rrelu` in place: overwrites `input` and returns it."""
+    """`rrelu` in place: overwrites `input` and returns it. The arguments are those of `rrelu`."""
     return rrelu(input, lower, upper, training, inplace=True)
 
 

@@ -104,6 +104,8 @@ class _LazyConv(_LazyConvMixin):
 class LazyConv1d(_LazyConv, Conv1d):
     """`Conv1d` without its first argument: `in_channels` is read from the first input, and the module then becomes a
     `Conv1d`.
+
+    The other arguments are those of `Conv1d`.
     """
 
     cls_to_become = Conv1d
@@ -112,6 +114,8 @@ class LazyConv1d(_LazyConv, Conv1d):
 class LazyConv2d(_LazyConv, Conv2d):
     """`Conv2d` without its first argument: `in_channels` is read from the first input, and the module then becomes a
     `Conv2d`.
+
+    The other arguments are those of `Conv2d`.
     """
 
     cls_to_become = Conv2d
@@ -120,6 +124,8 @@ class LazyConv2d(_LazyConv, Conv2d):
 class LazyConv3d(_LazyConv, Conv3d):
     """`Conv3d` without its first argument: `in_channels` is read from the first input, and the module then becomes a
     `Conv3d`.
+
+    The other arguments are those of `Conv3d`.
     """
 
     cls_to_become = Conv3d
@@ -149,6 +155,8 @@ class _LazyConvTranspose(_LazyConvMixin):
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     """`ConvTranspose1d` without its first argument: `in_channels` is read from the first input; it then becomes a
     `ConvTranspose1d`.
+
+    The other arguments are those of `ConvTranspose1d`.
     """
 
     cls_to_become = ConvTranspose1d
@@ -157,6 +165,8 @@ class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     """`ConvTranspose2d` without its first argument: `in_channels` is read from the first input; it then becomes a
     `ConvTranspose2d`.
+
+    The other arguments are those of `ConvTranspose2d`.
     """
 
     cls_to_become = ConvTranspose2d
@@ -165,6 +175,8 @@ class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     """`ConvTranspose3d` without its first argument: `in_channels` is read from the first input; it then becomes a
     `ConvTranspose3d`.
+
+    The other arguments are those of `ConvTranspose3d`.
     """
 
     cls_to_become = ConvTranspose3d
@@ -214,6 +226,8 @@ class _LazyNorm(LazyModuleMixin):
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     """`BatchNorm1d` without its first argument: `num_features` is read from the first input; it then becomes a
     `BatchNorm1d`.
+
+    The other arguments are those of `BatchNorm1d`.
     """
 
     cls_to_become = BatchNorm1d
@@ -222,6 +236,8 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     """`BatchNorm2d` without its first argument: `num_features` is read from the first input; it then becomes a
     `BatchNorm2d`.
+
+    The other arguments are those of `BatchNorm2d`.
     """
 
     cls_to_become = BatchNorm2d
@@ -230,6 +246,8 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     """`BatchNorm3d` without its first argument: `num_features` is read from the first input; it then becomes a
     `BatchNorm3d`.
+
+    The other arguments are those of `BatchNorm3d`.
     """
 
     cls_to_become = BatchNorm3d
@@ -243,6 +261,8 @@ class _LazyInstanceNorm(_LazyNorm):
 class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
     """`InstanceNorm1d` without its first argument: `num_features` is read from the first input; it then becomes an
     `InstanceNorm1d`.
+
+    The other arguments are those of `InstanceNorm1d`.
     """
 
     cls_to_become = InstanceNorm1d
@@ -251,6 +271,8 @@ class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
     """`InstanceNorm2d` without its first argument: `num_features` is read from the first input; it then becomes an
     `InstanceNorm2d`.
+
+    The other arguments are those of `InstanceNorm2d`.
     """
 
     cls_to_become = InstanceNorm2d
@@ -259,6 +281,8 @@ class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
 class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
     """`InstanceNorm3d` without its first argument: `num_features` is read from the first input; it then becomes an
     `InstanceNorm3d`.
+
+    The other arguments are those of `InstanceNorm3d`.
     """
 
     cls_to_become = InstanceNorm3d

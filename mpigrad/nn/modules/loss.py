@@ -24,14 +24,19 @@ from ._margin_losses import (
 
 
 class L1Loss(_Loss):
-    """The absolute difference of input and target, by default its mean; see `nn.functional.l1_loss`."""
+    """The absolute difference of input and target, by default its mean.
+
+    The arguments are those of `nn.functional.l1_loss`.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """The squared difference of input and target, by default its mean; see `nn.functional.mse_loss`.
+    """The squared difference of input and target, by default its mean.
+
+    The arguments are those of `nn.functional.mse_loss`.
 
     >>> import mpigrad
     >>> from mpigrad import nn
@@ -106,8 +111,9 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """The binary cross-entropy between probabilities and targets, both between 0 and 1; see
-    `nn.functional.binary_cross_entropy`.
+    """The binary cross-entropy between probabilities and targets, both between 0 and 1.
+
+    The arguments are those of `nn.functional.binary_cross_entropy`.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -144,7 +150,7 @@ class KLDivLoss(_Loss):
     the input.
 
     Use `reduction="batchmean"` for the mathematical value; "mean" (default) divides by the number of elements.
-    `log_target=True`: targets are log-probabilities.
+    `log_target=True`: targets are log-probabilities. The arguments are those of `nn.functional.kl_div`.
     """
 
     def __init__(
@@ -162,7 +168,10 @@ class KLDivLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """A loss that is quadratic for differences below `beta` and linear above; see `nn.functional.smooth_l1_loss`."""
+    """A loss that is quadratic for differences below `beta` and linear above.
+
+    The arguments are those of `nn.functional.smooth_l1_loss`.
+    """
 
     def __init__(
         self,
@@ -179,7 +188,10 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """A loss that is quadratic for differences below `delta` and linear above; see `nn.functional.huber_loss`."""
+    """A loss that is quadratic for differences below `delta` and linear above.
+
+    The arguments are those of `nn.functional.huber_loss`.
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -193,7 +205,8 @@ class PoissonNLLLoss(_Loss):
     """The negative log-likelihood of counts (the target) under Poisson distributions; the input has the logarithms of
     the rates.
 
-    `log_input=False`: the input has the rates. See `nn.functional.poisson_nll_loss`.
+    `log_input=False`: the input has the rates. The arguments are those of
+    `nn.functional.poisson_nll_loss`.
     """
 
     def __init__(

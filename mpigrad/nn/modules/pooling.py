@@ -169,19 +169,28 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """The norm `sum(x ** norm_type) ** (1 / norm_type)` of each window of sequences; see `nn.functional.lp_pool1d`."""
+    """The norm `sum(x ** norm_type) ** (1 / norm_type)` of each window of sequences.
+
+    The arguments are those of `nn.functional.lp_pool1d`.
+    """
 
     function = "lp_pool1d"
 
 
 class LPPool2d(_LPPool):
-    """The norm `sum(x ** norm_type) ** (1 / norm_type)` of each window of images; see `nn.functional.lp_pool2d`."""
+    """The norm `sum(x ** norm_type) ** (1 / norm_type)` of each window of images.
+
+    The arguments are those of `nn.functional.lp_pool2d`.
+    """
 
     function = "lp_pool2d"
 
 
 class LPPool3d(_LPPool):
-    """The norm `sum(x ** norm_type) ** (1 / norm_type)` of each window of volumes; see `nn.functional.lp_pool3d`."""
+    """The norm `sum(x ** norm_type) ** (1 / norm_type)` of each window of volumes.
+
+    The arguments are those of `nn.functional.lp_pool3d`.
+    """
 
     function = "lp_pool3d"
 
@@ -206,7 +215,8 @@ class MaxUnpool1d(_MaxUnpool):
     """Put the results of `MaxPool1d(..., return_indices=True)` back to where they were found; other elements are
     zero.
 
-    `forward(input, indices, output_size=None)`; see `nn.functional.max_unpool1d`.
+    `forward(input, indices, output_size=None)`; see `nn.functional.max_unpool1d`. The arguments are those that the
+    `MaxPool` module had.
     """
 
     function, dims = "max_unpool1d", 1
@@ -216,7 +226,8 @@ class MaxUnpool2d(_MaxUnpool):
     """Put the results of `MaxPool2d(..., return_indices=True)` back to where they were found; other elements are
     zero.
 
-    `forward(input, indices, output_size=None)`; see `nn.functional.max_unpool2d`.
+    `forward(input, indices, output_size=None)`; see `nn.functional.max_unpool2d`. The arguments are those that the
+    `MaxPool` module had.
     """
 
     function, dims = "max_unpool2d", 2
@@ -226,7 +237,8 @@ class MaxUnpool3d(_MaxUnpool):
     """Put the results of `MaxPool3d(..., return_indices=True)` back to where they were found; other elements are
     zero.
 
-    `forward(input, indices, output_size=None)`; see `nn.functional.max_unpool3d`.
+    `forward(input, indices, output_size=None)`; see `nn.functional.max_unpool3d`. The arguments are those that the
+    `MaxPool` module had.
     """
 
     function, dims = "max_unpool3d", 3

@@ -322,6 +322,8 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """A causal attention mask (sz, sz), which hides later positions: minus infinity above the diagonal, 0
         elsewhere.
+
+        `device`, `dtype`: those of the mask.
         """
         kind = (dtype or get_default_dtype()).numpy
         return wrap(move(np.triu(np.full((sz, sz), -np.inf, kind), 1), resolve(device)))

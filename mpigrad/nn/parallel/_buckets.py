@@ -22,25 +22,24 @@ class Bucket:
     """The gradients of some parameters of one type and device, reduced together; `pending` is how many have not yet
     arrived in this pass.
 
-    Small gradients are copied into one flat tensor. With `direct`, large ones are reduced where they are, each by
-    itself; without (a communication hook needs that), all are in the flat tensor.
+    The gradients are copied into one flat tensor. With `direct` there is one gradient, which is reduced where it is.
     """
 
     def __init__(self, index: int, parameters: Sequence[Tensor], direct: bool = False) -> None:
         self.index, self.parameters, self.pending = index, list(parameters), len(parameters)
         like = parameters[0]._array
-        self._large = [place for place, each in enumerate(parameters) if direct and each._array.nbytes >= _LARGE]
-        sizes = [0 if place in self._large else each._array.size for place, each in enumerate(parameters)]
+        self._direct = direct
+        sizes = [0 if direct else each._array.size for each in parameters]
         with guard(like):
             self.flat = wrap(array_module(like).zeros(sum(sizes), like.dtype))
         ends = np.cumsum(sizes).tolist()
         self.views: list[Any] = [
-            None if place in self._large else self.flat._array[end - size : end].reshape(each._array.shape)
-            for place, (each, size, end) in enumerate(zip(parameters, sizes, ends))
+            None if direct else self.flat._array[end - size : end].reshape(each._array.shape)
+            for each, size, end in zip(parameters, sizes, ends)
         ]
-        self._arrays: dict[int, Any] = {}  # large gradients of this pass
-        self._averages = True  # whether MPI divides large gradients by the number of ranks
-        self._pending: list[Any] = []  # Works, or the Future of a hook
+        self._array: Any = None  # with `direct`, the gradient of this pass
+        self._averages = True  # whether the reduction divides it by the number of ranks
+        self._pending: list[Any] = []  # the Work of the reduction, or the Future of a hook
 
     def put(self, place: int, grad: Any, factor: float, ranks: int) -> None:
         """Store the gradient of the parameter number `place` of the bucket, to be multiplied by `factor`; None stands for zeros.
@@ -48,8 +47,8 @@ class Bucket:
         `ranks` is the size of the group: if the factor is 1 / ranks, the reduction computes the average itself.
         """
         view = self.views[place]
-        if view is None:
-            self._put_large(place, grad, factor, ranks)
+        if self._direct:
+            self._put_direct(grad, factor, ranks)
         else:
             with guard(view):
                 if grad is None:
@@ -60,8 +59,8 @@ class Bucket:
                     view *= view.dtype.type(factor)
         self.pending -= 1
 
-    def _put_large(self, place: int, grad: Any, factor: float, ranks: int) -> None:
-        like = self.parameters[place]._array
+    def _put_direct(self, grad: Any, factor: float, ranks: int) -> None:
+        like = self.parameters[0]._array
         with guard(like):
             if grad is None:
                 grad = array_module(like).zeros(like.shape, like.dtype)
@@ -70,7 +69,7 @@ class Bucket:
             self._averages = factor == 1 / ranks  # the same on all ranks
             if not self._averages:
                 grad *= grad.dtype.type(factor)
-        self._arrays[place] = grad
+        self._array = grad
 
     def launch(self, group: Any, hook: Any, state: Any, last: bool) -> None:
         """Start the reduction of the bucket, by the communication hook if there is one; `last`: no bucket of the pass follows."""
@@ -78,16 +77,15 @@ class Bucket:
             views = [wrap(each) for each in self.views]
             self._pending = [hook(state, GradBucket(self.index, self.flat, views, self.parameters, last))]
             return
-        op = ReduceOp.AVG if self._averages else ReduceOp.SUM
-        self._pending = [all_reduce(wrap(self._arrays[place]), op, group, async_op=True) for place in self._large]
-        if self.flat._array.size:
-            self._pending.append(all_reduce(self.flat, group=group, async_op=True))
+        if self._direct:
+            op = ReduceOp.AVG if self._averages else ReduceOp.SUM
+            self._pending = [all_reduce(wrap(self._array), op, group, async_op=True)]
+        else:
+            self._pending = [all_reduce(self.flat, group=group, async_op=True)]
 
-    def poll(self) -> None:
-        """Call MPI, so that it makes progress with the reduction."""
-        for each in self._pending:
-            if hasattr(each, "is_completed"):
-                each.is_completed()
+    def poll(self) -> bool:
+        """Call MPI, so that it makes progress with the reduction; returns whether that is complete (False with a hook)."""
+        return all(hasattr(each, "is_completed") and each.is_completed() for each in self._pending)
 
     def wait(self) -> None:
         """Wait for the reduction; then `result` has it."""
@@ -105,11 +103,11 @@ class Bucket:
 
     def result(self, place: int) -> Any:
         """The reduced gradient of the parameter number `place` of the bucket."""
-        return self._arrays[place] if self.views[place] is None else self.views[place]
+        return self._array if self._direct else self.views[place]
 
     def reset(self) -> None:
         """Prepare the bucket for a new pass."""
-        self.pending, self._pending, self._arrays = len(self.parameters), [], {}
+        self.pending, self._pending, self._array = len(self.parameters), [], None
 
 
 class SparseBucket(Bucket):
@@ -131,8 +129,8 @@ class SparseBucket(Bucket):
         assert self.grad is not None
         all_reduce(self.grad, group=group)
 
-    def poll(self) -> None:
-        pass
+    def poll(self) -> bool:
+        return True
 
     def wait(self) -> None:
         pass
@@ -143,22 +141,28 @@ class SparseBucket(Bucket):
 
 def assigned(parameters: Sequence[Tensor], sparse: set[int], caps: Sequence[int], direct: bool) -> list[Bucket]:
     """Assign parameters, in the given order, to buckets. `caps` has the sizes in bytes of the first buckets; its last entry is
-    for all others. `direct` as in `Bucket`.
+    for all others. `direct` as in `Bucket`: then large gradients have a bucket each, whose reduction starts when they arrive.
     """
     made: list[Bucket] = []
     open_ones: dict[Any, list[Tensor]] = {}
+    joint = 0  # buckets of several gradients
 
     def close(kind: Any) -> None:
-        made.append(Bucket(len(made), open_ones.pop(kind), direct))
+        nonlocal joint
+        made.append(Bucket(len(made), open_ones.pop(kind)))
+        joint += 1
 
     for each in parameters:
         if id(each) in sparse:
             made.append(SparseBucket(len(made), [each]))
             continue
+        if direct and each._array.nbytes >= _LARGE:
+            made.append(Bucket(len(made), [each], direct))
+            continue
         kind = (each._array.dtype, each.device)
         held = open_ones.setdefault(kind, [])
         held.append(each)
-        if sum(one._array.nbytes for one in held) >= caps[min(len(made), len(caps) - 1)]:
+        if sum(one._array.nbytes for one in held) >= caps[min(joint, len(caps) - 1)]:
             close(kind)
     for kind in list(open_ones):
         close(kind)

@@ -60,6 +60,7 @@ class Reducer:
         self._begun = False  # a gradient of that pass has arrived
         self._passes = 0  # 1 after the first pass, 2 after the buckets were rebuilt
         self._next = 0  # the bucket whose reduction starts next
+        self._running: list[Bucket] = []  # buckets whose reductions have started and may not be complete
         self._arrived_ids: dict[int, None] = {}  # parameters whose gradients have arrived in this pass, in order
         self._arrivals: list[int] = []  # indices of parameters in the order of the first pass
         self._unused: list[Tensor] = []
@@ -137,7 +138,7 @@ class Reducer:
             raise RuntimeError(_UNFINISHED.format(names=", ".join(late)))
         for bucket in self.buckets:
             bucket.reset()
-        self._next, self._begun, self._armed, self._arrived_ids = 0, False, True, {}
+        self._next, self._running, self._begun, self._armed, self._arrived_ids = 0, [], False, True, {}
         self._unused = self._find(outputs) if self._find_unused or self._static else []
         self._watch_context()
 
@@ -215,14 +216,14 @@ class Reducer:
         # A full bucket waits for those before it: collectives of a group must start in the same order on all ranks.
         while self._next < len(self.buckets) and not self.buckets[self._next].pending:
             self._launch(self.buckets[self._next])
-        for bucket in self.buckets[: self._next]:
-            # most MPIs make progress with a non-blocking reduction only inside their own calls
-            bucket.poll()
+        # most MPIs make progress with a non-blocking reduction only inside their own calls
+        self._running = [bucket for bucket in self._running if not bucket.poll()]
         if self._next == len(self.buckets):
             self._finish()
 
     def _launch(self, bucket: Bucket) -> None:
         self._next += 1
+        self._running.append(bucket)
         bucket.launch(self.group, self.hook, self.state, self._next == len(self.buckets))
 
     def _finish(self) -> None:
@@ -291,7 +292,7 @@ class Reducer:
             bucket.reset()
             for place in range(len(bucket.parameters)):
                 bucket.put(place, None, self._factor(), self.group.size())
-        self._next, self._unused, self._context = 0, list(self.parameters), None
+        self._next, self._running, self._unused, self._context = 0, [], list(self.parameters), None
         for bucket in self.buckets:
             self._launch(bucket)
         used = self._used_anywhere()
@@ -303,7 +304,7 @@ class Reducer:
 
 def _same_memory(one: Any, other: Any) -> bool:
     """Whether two arrays of one shape are the same memory; views of torch's gradients are new objects each time."""
-    if type(one) is np.ndarray and type(other) is np.ndarray:
+    if one is not other and type(one) is np.ndarray and type(other) is np.ndarray:
         return one.ctypes.data == other.ctypes.data and one.strides == other.strides
     return one is other
 

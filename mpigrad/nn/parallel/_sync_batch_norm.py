@@ -86,6 +86,8 @@ class SyncBatchNorm(_BatchNorm):
         """Return the module with each batch normalisation in it replaced by a `SyncBatchNorm` with the same parameters and
         buffers.
 
+        `process_group`: the group over which statistics are computed, by default all ranks.
+
         >>> from mpigrad import nn
         >>> nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(2)))
         Sequential(

@@ -22,7 +22,7 @@ class LRScheduler:
     """Base class of schedules: sets the learning rates of an optimizer's groups at each `step`; subclasses define
     `get_lr`.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
     """
 
     _NOT_SAVED: tuple[str, ...] = ("optimizer",)

@@ -44,7 +44,7 @@ class SequentialLR(_Combined):
     """Follow the first schedule until step `milestones[0]`, the next until `milestones[1]`, and so on.
 
     `schedulers` has one schedule more than there are milestones; all belong to `optimizer`. Each starts at its step 0.
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> from mpigrad.optim import lr_scheduler

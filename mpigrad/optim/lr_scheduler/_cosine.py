@@ -12,7 +12,7 @@ class CosineAnnealingLR(LRScheduler):
     """Follow half a cosine from the initial learning rate down to `eta_min` in `T_max` steps, then back up in as
     many.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -56,7 +56,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Follow half a cosine down to `eta_min` in `T_0` steps, then restart; each period is `T_mult` times as long as
     the one before.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)

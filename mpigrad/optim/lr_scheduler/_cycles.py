@@ -62,8 +62,8 @@ class OneCycleLR(LRScheduler):
     - `anneal_strategy`: "cos" or "linear". `three_phase`: return to the initial rate first, then descend.
     - `cycle_momentum`: change the momentum inversely, between `base_momentum` and `max_momentum`.
 
-    Call `step()` after every batch; a step after the last raises a ValueError. `last_epoch`: see
-    `mpigrad.optim.lr_scheduler`.
+    Call `step()` after every batch; a step after the last raises a ValueError. `last_epoch`: the number
+    of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -174,7 +174,7 @@ class CyclicLR(LRScheduler):
     - `scale_fn`: a function that gives the factor of the height instead; its argument is the cycle (from 1), or with
       `scale_mode="iterations"` the step.
     - `cycle_momentum`: change the momentum inversely, between `base_momentum` and `max_momentum`.
-    - `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    - `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)

@@ -17,7 +17,7 @@ class LambdaLR(LRScheduler):
     """Set the learning rate to the initial one times `lr_lambda(step)`; a list has one function for each parameter
     group.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.zeros(1, requires_grad=True)], lr=1.0)
@@ -64,7 +64,7 @@ class MultiplicativeLR(LambdaLR):
     """Multiply the current learning rate by `lr_lambda(step)` at each step; a list has one function for each
     parameter group.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -88,7 +88,7 @@ class MultiplicativeLR(LambdaLR):
 class StepLR(LRScheduler):
     """Multiply the learning rate by `gamma` every `step_size` steps.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -119,7 +119,7 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """Multiply the learning rate by `gamma` at each of the steps listed in `milestones`.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -152,7 +152,7 @@ class MultiStepLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """Multiply the learning rate by `gamma` at each step.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -181,7 +181,7 @@ class ExponentialLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """Multiply the learning rate by `factor` for the first `total_iters` steps; afterwards it is the initial one.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -220,7 +220,7 @@ class LinearLR(LRScheduler):
     """Multiply the initial learning rate by a factor that goes linearly from `start_factor` to `end_factor` in
     `total_iters` steps.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)
@@ -271,7 +271,7 @@ class PolynomialLR(LRScheduler):
     """Reduce the learning rate to zero in `total_iters` steps: the initial one times (1 - step / total_iters) **
     power.
 
-    `last_epoch`: see `mpigrad.optim.lr_scheduler`.
+    `last_epoch`: the number of steps already done, to resume a run; -1 for a new one.
 
     >>> import mpigrad
     >>> optimizer = mpigrad.optim.SGD([mpigrad.ones(1, requires_grad=True)], lr=1.0)

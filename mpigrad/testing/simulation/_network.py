@@ -34,11 +34,11 @@ class Network(NamedTuple):
 
     @classmethod
     def from_bench(cls, results: dict[str, Any], ranks_per_node: int = 1) -> Network:
-        """The constants from the content of a file of `mpigrad bench --json`.
+        """Compute the constants from `results`, the content of a file that `mpigrad bench --json` wrote.
 
-        One of many calls in flight occupies each of its two workers for one send and one receive, so each of these takes half
-        of the time of such a call. An empty call takes these four and twice the latency. If it takes less than the four, as on
-        one host, the latency is 0.
+        `results` is what `json.load` returns. With many calls in flight, a call costs each of its two workers one send and one
+        receive; so one of these takes half of the measured time per call. An empty call takes two sends, two receives and
+        twice the latency, which gives the latency (0 if that would be negative, as on one host).
         """
         kinds = {row["name"]: row for row in results["kinds"]}
         many = next(row for name, row in kinds.items() if name.startswith("rpc_async"))

@@ -160,9 +160,13 @@ class Simulation:
         self._lost.add(rank)
 
     def tell_lost(self, rank: int, name: str = "loss of a worker") -> None:
-        """Tell all other workers, at the same time, that a worker is lost, as MPI would."""
+        """Tell all other workers, at the same virtual time, that the worker `rank` is lost, as MPI would; `name` is that of
+        the phase.
+        """
         info = self._known.workers[rank]
-        self._known = Known(*({key: each for key, each in table.items() if each is not info} for table in self._known))
+        workers, by_name = dict(self._known.workers), dict(self._known.by_name)
+        del workers[rank], by_name[info.name]
+        self._known = Known(workers, by_name)
 
         def tell() -> None:
             agent = current.get_agent()

@@ -38,6 +38,8 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """Random indices of `data_source`: each once, or with `replacement` drawn independently, `num_samples` of them
     (default: all).
+
+    `generator`: the source of random numbers.
     """
 
     def __init__(
@@ -94,6 +96,8 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """`num_samples` random indices, drawn with probabilities proportional to `weights`; by default with
     `replacement`.
+
+    `generator`: the source of random numbers.
     """
 
     def __init__(

@@ -68,22 +68,51 @@ def test_a_wrong_setting_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.mpi(min_size=2)
 @pytest.mark.host
-@pytest.mark.parametrize("present", ["all", "one"])
+@pytest.mark.parametrize("present", ["all", "first", "last"])
 def test_a_distributed_pass_that_reaches_a_collective_on_some_ranks_only(world, present: str) -> None:
     """An error that names the missing ranks, long before the group's timeout."""
     dist.init_process_group(rank=world.rank, world_size=world.world_size, timeout=timedelta(seconds=60))
     rpc.init_rpc(f"worker{world.rank}", rank=world.rank, world_size=world.world_size)
-    rpc._set_rpc_timeout(1.0 if present == "one" else 20.0)
+    rpc._set_rpc_timeout(20.0 if present == "all" else 1.0)
     x = mpigrad.ones(2, requires_grad=True)
     with dist_autograd.context() as context_id:
         made = F.all_reduce(x)
         if present == "all":
             dist_autograd.backward(context_id, [made.sum()])
             assert dist_autograd.get_gradients(context_id)[x].tolist() == [world.world_size] * 2
-        elif world.rank == 0:
+        elif present == "first" and world.rank == 0:
             missing = ", ".join(map(str, range(1, world.world_size)))
             with pytest.raises(RuntimeError, match=f"all_reduce of .*: ranks? {missing} of the group .* within 0.5 s"):
                 dist_autograd.backward(context_id, [made.sum()])
+        elif present == "last" and world.rank == world.world_size - 1:
+            with pytest.raises(RuntimeError, match="about to run all_reduce of .*, but rank 0 of its group .* within 1 s"):
+                dist_autograd.backward(context_id, [made.sum()])
     rpc._set_rpc_timeout(60.0)
+    rpc.shutdown()
+    dist.destroy_process_group()
+
+
+def _with_all(x: mpigrad.Tensor, factor: float) -> mpigrad.Tensor:
+    """Runs on every rank at once: a sum over the ranks."""
+    return F.all_reduce(x * factor)
+
+
+@pytest.mark.mpi(min_size=1)
+@pytest.mark.host
+def test_collectives_in_remote_functions(world) -> None:
+    """Forwards and backwards in the threads of the callees, in a pass that one rank starts."""
+    size = world.world_size
+    dist.init_process_group(rank=world.rank, world_size=size, timeout=timedelta(seconds=20))
+    rpc.init_rpc(f"worker{world.rank}", rank=world.rank, world_size=size)
+    if world.rank == 0:
+        x = mpigrad.tensor([1.0, 2.0], requires_grad=True)
+        factors = [rank + 2.0 for rank in range(size)]
+        with dist_autograd.context() as context_id:
+            calls = [rpc.rpc_async(f"worker{rank}", _with_all, (x, factor)) for rank, factor in enumerate(factors)]
+            sums = [call.wait() for call in calls]
+            assert all(each.tolist() == [sum(factors), 2 * sum(factors)] for each in sums)
+            dist_autograd.backward(context_id, [sum(each.sum() * (rank + 1) for rank, each in enumerate(sums))])
+            total = size * (size + 1) / 2  # the gradients of all results, added up by the backward of `all_reduce`
+            assert dist_autograd.get_gradients(context_id)[x].tolist() == [total * sum(factors)] * 2
     rpc.shutdown()
     dist.destroy_process_group()

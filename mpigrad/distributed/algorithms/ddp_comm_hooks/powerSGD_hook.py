@@ -75,7 +75,8 @@ class PowerSGDState:
 def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:
     """Average a bucket, with the gradients of matrices compressed by PowerSGD. Only for tensors in host memory.
 
-    Returns a `Future` of the flat tensor with the (approximate) averages.
+    Use it as `model.register_comm_hook(PowerSGDState(None), powerSGD_hook)`. Returns a `Future` of the flat tensor with the
+    (approximate) averages.
     """
     if state.iter < state.start_powerSGD_iter:
         state.maybe_increase_iter(bucket)

@@ -16,12 +16,12 @@ from mpigrad._core.rpc.calls import check_call
 from mpigrad._core.rpc.rref import RRef
 
 from .._agent.current import get_agent
-from .._protocol.tree import choose_fan_out, compact, levels
+from .._protocol.tree import MOST, choose_fan_out, compact, levels
 from .._protocol.worker_info import Args, Kwargs, To, WorkerInfo
 from ..api import _thread_local_var
 from ..constants import UNSET_RPC_TIMEOUT
 from .errors import group_error
-from .relay import Collection, Task, unpacked
+from .relay import Collection, Task, call_all, unpacked
 
 Reduce = Callable[[Any, Any], Any]
 _MARGIN = 0.05  # of the timeout, for each level of the tree
@@ -40,7 +40,8 @@ class WorkerGroup:
         workers: names, ranks or `WorkerInfo` objects, in the order of the results; by default all workers, in the order of
             ranks.
         shape: names and lengths of the dimensions of a mesh, such as `{"data": 8, "pipe": 4}`; the last one varies fastest.
-        fan_out: how many workers each one calls; by default chosen from the latency and overhead of calls measured so far.
+        fan_out: how many workers each one calls; by default chosen from the latency and overhead of calls measured so far. If the
+            ranks of this host share cores, it is 32, since a deeper tree would only make more work for them.
 
     `members` is the tuple of the members' `WorkerInfo`, `shape` the dict of the mesh or None. ValueError if a worker is given
     twice or the shape has another number of workers; RuntimeError if a worker is unknown.
@@ -179,7 +180,11 @@ class WorkerGroup:
         3
         >>> rpc.shutdown()
         """
-        return self._start(func, args, kwargs, timeout, reduce).wait()
+        agent = get_agent()
+        task, seconds = self._task(agent, func, args, kwargs, timeout, reduce, False)
+        if task.fan_out >= len(self):
+            return _value(self.members, call_all(agent, self._ranks, task, seconds))
+        return self._start(agent, task, seconds).wait()
 
     def rpc_async(
         self,
@@ -200,7 +205,8 @@ class WorkerGroup:
         [3]
         >>> rpc.shutdown()
         """
-        return _collected([self._start(func, args, kwargs, timeout, reduce)])[0]
+        agent = get_agent()
+        return _collected([self._start(agent, *self._task(agent, func, args, kwargs, timeout, reduce, False))])[0]
 
     def rpc_async_each(
         self, func: Callable[..., Any], args: Args = None, kwargs: Kwargs = None, timeout: float = UNSET_RPC_TIMEOUT
@@ -218,7 +224,8 @@ class WorkerGroup:
         """
         agent = get_agent()
         futures = [agent.new_value() for _ in self.members]
-        collection, seconds = self._collection(agent, func, args, kwargs, timeout, None, False, lambda _: None)
+        task, seconds = self._task(agent, func, args, kwargs, timeout, None, False)
+        collection = Collection(agent, self._ranks, task, lambda _: None)
         collection.on_value = lambda place, value: futures[place].set_result(value)
         collection.on_error = lambda place, error: _fail(agent, futures[place], error)
         collection.start(seconds)
@@ -238,23 +245,18 @@ class WorkerGroup:
         [3]
         >>> rpc.shutdown()
         """
-        return self._start(func, args, kwargs, timeout, None, True).wait()
-
-    def _start(
-        self, func: Any, args: Any, kwargs: Any, timeout: float, reduce: Reduce | None, references: bool = False
-    ) -> Future:
         agent = get_agent()
+        return self._start(agent, *self._task(agent, func, args, kwargs, timeout, None, True)).wait()
+
+    def _start(self, agent: Agent, task: Task, seconds: float) -> Future:
         fut = agent.new_value()
-        finish = functools.partial(_finish, fut, self.members)
-        collection, seconds = self._collection(agent, func, args, kwargs, timeout, reduce, references, finish)
-        collection.start(seconds)
+        Collection(agent, self._ranks, task, functools.partial(_finish, fut, self.members)).start(seconds)
         return fut
 
-    def _collection(
-        self, agent: Agent, func: Any, args: Any, kwargs: Any, timeout: float, reduce: Reduce | None, references: bool,
-        finish: Callable[[Collection], None],
-    ) -> tuple[Collection, float]:  # fmt: skip
-        """Check the arguments of a call and return its collection, which has not started yet, and its timeout in seconds."""
+    def _task(
+        self, agent: Agent, func: Any, args: Any, kwargs: Any, timeout: float, reduce: Reduce | None, references: bool
+    ) -> tuple[Task, float]:
+        """Check the arguments of a call; returns what travels to the members, and the timeout in seconds."""
         if not callable(func):
             raise TypeError("function should be callable.")
         if reduce is not None and not callable(reduce):
@@ -265,8 +267,7 @@ class WorkerGroup:
         fan_out = self._fan_out or _measured_fan_out(agent, len(self), (*(args or ()), *(kwargs or {}).values()))
         # calls time out earlier with each level of the tree, so that a head can still say which members did not answer
         margin = min(_LONGEST_MARGIN, _MARGIN * seconds, seconds / (2 * levels(len(self), fan_out)))
-        task = Task(func, args, kwargs, reduce, references, fan_out, margin)
-        return Collection(agent, self._ranks, task, finish), seconds
+        return Task(func, args, kwargs, reduce, references, fan_out, margin), seconds
 
 
 def _collected(futures: list[Future]) -> list[Future]:
@@ -278,8 +279,10 @@ def _collected(futures: list[Future]) -> list[Future]:
 
 
 def _measured_fan_out(agent: Agent, count: int, args: Sequence[Any]) -> int:
+    if agent.transport.oversubscribed:  # workers of this host wait for each other's cores: a tree only makes more work
+        return MOST
     nbytes = sum(int(getattr(each, "nbytes", 0) or 0) for each in args)
-    return choose_fan_out(count, agent.slots.get("group_overhead", 0.0), agent.calls.latency.lowest() / 2, nbytes)
+    return choose_fan_out(count, agent.slots.get("group_overhead", 0.0), agent.calls.latency.alone / 2, nbytes)
 
 
 def _fail(agent: Agent, fut: Future, error: BaseException | bytes) -> None:
@@ -298,11 +301,16 @@ def _fail(agent: Agent, fut: Future, error: BaseException | bytes) -> None:
 def _finish(fut: Future, members: Sequence[WorkerInfo], collection: Collection) -> None:
     """Complete the future of a call to a group, whose members have all answered or failed."""
     try:
-        if collection.failed:
-            failed = sorted(collection.failed.items())
-            raise group_error({members[place].name: unpacked(error) for place, error in failed}, len(members))
-        value = collection.in_order() if collection.task.reduce is None else collection.reduced()
+        value = _value(members, collection)
     except Exception as error:
         fut._set(2, error)
     else:
         fut.set_result(value)
+
+
+def _value(members: Sequence[WorkerInfo], collection: Collection) -> Any:
+    """Return the result of a call to a group, whose members have all answered; GroupError if some failed. Runs user code."""
+    if collection.failed:
+        failed = sorted(collection.failed.items())
+        raise group_error({members[place].name: unpacked(error) for place, error in failed}, len(members))
+    return collection.in_order() if collection.task.reduce is None else collection.reduced()

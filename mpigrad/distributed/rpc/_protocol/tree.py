@@ -6,12 +6,15 @@ A worker that has to reach `n` members divides them into `fan_out` contiguous pa
 
 from __future__ import annotations
 
+import functools
+import math
 import struct
 from collections.abc import Sequence
 
 _HEAD = struct.Struct("<Iii")  # number of ranks, the first, the step; step 0: all ranks follow
 MOST = 32  # children of one worker, unless the user asks for more
 OVERHEAD, LATENCY = 20e-6, 50e-6  # seconds for one more call, and until its callee runs; assumed until both are measured
+PASS_ON = 50e-6  # seconds that a head needs to decode the call, start its own calls and collect their answers; assumed
 BYTES_PER_SECOND = 8e9  # the assumed speed at which large arguments are sent; each child of a worker gets its own copy
 
 
@@ -81,8 +84,22 @@ def choose_fan_out(count: int, overhead: float, latency: float, nbytes: int) -> 
         latency: seconds until a callee runs; 0 if not measured yet.
         nbytes: bytes of large arguments, which travel once along each edge of the tree.
 
-    >>> choose_fan_out(4, 1e-6, 100e-6, 0), choose_fan_out(1000, 20e-6, 50e-6, 0), choose_fan_out(1000, 20e-6, 50e-6, 10**8)
-    (4, 4, 3)
+    >>> choose_fan_out(8, 5e-6, 5e-6, 0), choose_fan_out(1000, 5e-6, 5e-6, 0), choose_fan_out(1000, 5e-6, 5e-6, 10**8)
+    (8, 10, 3)
     """
     each = (overhead or OVERHEAD) + nbytes / BYTES_PER_SECOND
-    return min(range(2, MOST + 1), key=lambda k: levels(count, k) * (min(k, count) * each + (latency or LATENCY)))
+    return _best(count, _rounded(each), _rounded(latency or LATENCY))
+
+
+@functools.lru_cache(1024)
+def _best(count: int, each: float, latency: float) -> int:
+    def seconds(fan_out: int) -> float:
+        hops = levels(count, fan_out)
+        return hops * (min(fan_out, count) * each + latency) + (hops - 1) * PASS_ON
+
+    return min(range(2, MOST + 1), key=seconds)
+
+
+def _rounded(seconds: float) -> float:
+    """Round to a power of the square root of 2: the estimates are no better, and the cache needs few entries."""
+    return math.exp2(round(2 * math.log2(seconds)) / 2)

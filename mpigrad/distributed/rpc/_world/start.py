@@ -20,13 +20,14 @@ from mpigrad.distributed._first_ranks import refuse
 from mpigrad.distributed._spares import program_size
 
 from .._agent import current
+from .._protocol.message import MAX_WORKERS
 from .._transport.choose import open_transport
 from .drain import drain_dynamic_groups
 from .leaving import stop
 from .roll_call import RollCall
 from .static import start_static
 
-_STARTS = 64  # of worlds on one communicator, until tags are used again
+_STARTS, _TAGS = 1 << 15, 1 << 10  # of worlds on one communicator until tags are used again, at most; tags of each, at least
 logger = logging.getLogger(__name__)
 
 
@@ -113,8 +114,10 @@ def _tags_of_start(comm: Any, number: int) -> tuple[int, int]:
     Late messages of an earlier start have other tags.
     """
     upper = comm.Get_attr(_mpi.mpi().TAG_UB) or 32767
-    count = upper // 4 // _STARTS - 1  # the tags right below the upper half are those of roll calls and spares
-    return upper // 4 + number % _STARTS * count, count
+    quarter = upper // 4 - 16  # the tags right below the upper half are those of roll calls and spares
+    starts = max(1, min(_STARTS, quarter // _TAGS))
+    count = quarter // starts
+    return upper // 4 + number % starts * count, count
 
 
 _meetings: dict[tuple[int, int], _Meeting] = {}  # interrupted or timed-out starts, by handle of the communicator and size
@@ -145,9 +148,15 @@ def size_of_world(options: Any) -> int:
 def check_place(rank: int, world_size: int | None, comm: Any) -> None:
     """Check the arguments of `init_rpc` against MPI; RuntimeError, with the likely cause and a remedy, if they do not fit.
 
-    They do not fit if `rank` differs from MPI's, or the communicator has fewer ranks than `world_size`.
+    They do not fit if `rank` differs from MPI's, or the communicator has fewer ranks than `world_size`. A world that is too large
+    is an error as well.
     """
     size, own = comm.Get_size(), comm.Get_rank()
+    if (world_size or size) > MAX_WORKERS:
+        raise RuntimeError(
+            f"a world has at most {MAX_WORKERS:,} workers, because ids contain the worker's number in 24 bits; this one would "
+            f"have {world_size or size:,}: start fewer ranks, or make several worlds with MPIRpcBackendOptions(comm=...)"
+        )
     if world_size is not None and not 0 < world_size <= size:
         remedy = singletons(size) or (
             how_to_start(world_size) + ". Or pass a communicator of that size as MPIRpcBackendOptions(comm=...)"

@@ -217,6 +217,25 @@ def test_members_behind_a_lost_head_are_named_with_the_reason() -> None:
             far.RELEASE.set()
 
 
+def test_a_member_that_is_killed_during_a_call_is_named_and_all_others_answer() -> None:
+    far.RELEASE.clear()
+    with world_in_memory(9, graceful=False) as agents, acting_as(agents[0]):
+        try:
+            group = rpc.WorkerGroup(range(1, 9), fan_out=2)  # worker7 is called by worker5
+            whole, each = group.rpc_async(far.wait_on, args=([7],)), group.rpc_async_each(far.wait_on, args=([7],))
+            eventually(lambda: len(agents[7].server.running) == 2)
+            agents[0].transport.network.lose(7)
+            with pytest.raises(rpc.GroupError, match="1 of 8 members") as caught:
+                whole.wait()
+            (error,) = caught.value.errors.values()
+            assert isinstance(error, rpc.WorkerLostError) and (error.name, error.rank) == ("worker7", 7)
+            assert [fut.wait() for i, fut in enumerate(each) if i != 6] == [1, 2, 3, 4, 5, 6, 8]
+            with pytest.raises(rpc.WorkerLostError, match="worker7"):
+                each[6].wait()
+        finally:
+            far.RELEASE.set()
+
+
 def test_meshes() -> None:
     with world_in_memory(12) as agents, acting_as(agents[7]):
         group = rpc.WorkerGroup(shape={"data": 3, "pipe": 4})

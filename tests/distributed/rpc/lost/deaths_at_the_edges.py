@@ -149,9 +149,43 @@ def world_of_survivors() -> None:
     rpc.shutdown(timeout=30)
 
 
+def again() -> None:
+    """Nobody dies. Each start must not see late messages of earlier ones, with the same communicator."""
+    for number in range(30):
+        start()
+        assert rpc.rpc_sync((world.rank + 1) % world.size, abs, args=(-number,)) == number
+        rpc.shutdown(timeout=30)
+    say("30 worlds")
+
+
+def member(dies: bool) -> int:
+    if dies and world.rank == LAST:
+        die()
+    return world.rank
+
+
+def group_call() -> None:
+    start()
+    if world.rank == FIRST:
+        group = rpc.WorkerGroup(fan_out=2)  # the last worker is called by the one before it
+        calls = group.rpc_async_each(member, args=(True,), timeout=30)
+        assert [call.wait() for call in calls[:LAST]] == list(range(LAST))
+        try:
+            group.rpc_sync(member, args=(False,), timeout=30)
+        except rpc.GroupError as error:
+            say(f"{list(error.errors)} failed, {type(error.errors[f'worker{LAST}']).__name__}")
+    limit = time.monotonic() + 30
+    while not rpc.api._get_current_rpc_agent().lost and time.monotonic() < limit:
+        time.sleep(0.01)
+    rpc.shutdown(timeout=30)
+
+
 def all_of_them() -> None:
     raise ValueError("an error of every rank")
 
 
-MOMENTS = (in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them, stopped, world_of_survivors)
+MOMENTS = (
+    in_init, before_init, rank_zero, exception, silent_exit, all_but_one, all_of_them, again, stopped,
+    world_of_survivors, group_call,
+)  # fmt: skip
 {each.__name__: each for each in MOMENTS}[moment]()

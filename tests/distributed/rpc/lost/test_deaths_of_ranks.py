@@ -37,6 +37,8 @@ def open_mpi() -> None:
         ("silent_exit", {0: "['worker3'] lost", 1: "['worker3'] lost", 2: "['worker3'] lost"}, 0),
         ("all_but_one", {1: "3 lost"}, 0),
         ("all_of_them", {}, 1),
+        ("again", dict.fromkeys(range(4), "30 worlds"), 0),
+        ("group_call", {0: "['worker3'] failed, WorkerLostError"}, 0),
         ("world_of_survivors", {0: "[0, 1, 2]", 2: "[0, 1, 2]", 3: "[0, 1, 2]"}, 0),
     ],
 )
@@ -61,7 +63,7 @@ def test_a_few_seconds_of_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*deaths.os.environ]:
         if name not in clean_environment():
             monkeypatch.delenv(name)
-    job = deaths.one_job(seed=1, size=4, kind="collectives", stops=False)
+    job = deaths.one_job(seed=1, size=4, kind="collectives", stops="")
     assert job["deaths"] == {"kill": 2} and job["times"]["kill lost"] and job["times"]["kill error"]
 
 

@@ -11,6 +11,7 @@ import mpigrad.distributed.autograd as dist_autograd
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed.rpc._protocol import extensions
 from mpigrad.distributed.rpc._protocol.errors import WorkerGoneError
+from mpigrad.distributed.rpc._protocol.message import MessageType
 from mpigrad.distributed.rpc._world.leaving import leave
 from mpigrad.distributed.rpc._world.lost import lose
 from tests.support.eventually import eventually
@@ -201,6 +202,35 @@ def test_contexts_of_a_lost_worker_are_released() -> None:
         agents[0].transport.network.lose(1)
         eventually(lambda: not agents[0].autograd.container.contexts)
         with acting_as(agents[1]):
+            manager.__exit__(None, None, None)
+
+
+def late(x):
+    far.set_flag("late")
+    return x
+
+
+def through_late(rank: int, x):
+    return rpc.rpc_sync(rank, late, args=(x,))
+
+
+def test_a_late_message_does_not_recreate_a_context_of_a_lost_worker() -> None:
+    def fate(src: int, dst: int, frame: bytes) -> float | None:
+        if (src, dst) != (0, 1):
+            return 0.0
+        # the call is late; the release never comes, as if worker0 had been lost, too, before it could send it
+        return None if frame[0] == MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ else 0.3 if b"late" in frame else 0.0
+
+    with three(fate=fate) as agents:
+        with acting_as(agents[2]):
+            manager = dist_autograd.context()
+            manager.__enter__()
+            rpc.rpc_async(0, through_late, args=(1, mpigrad.ones(2, requires_grad=True)))
+        eventually(lambda: agents[0].autograd.container.contexts)
+        agents[0].transport.network.lose(2)
+        assert far.flag("late").wait(10)
+        assert not agents[1].autograd.container.contexts
+        with acting_as(agents[2]):
             manager.__exit__(None, None, None)
 
 

@@ -11,6 +11,7 @@ import pytest
 import mpigrad.distributed.rpc as rpc
 from mpigrad.distributed._mpi import mpi
 from mpigrad.distributed.rpc._world import leaving
+from mpigrad.distributed.rpc._world.start import check_place
 from tests.support.eventually import eventually
 from tests.support.in_memory import world_in_memory
 
@@ -70,6 +71,15 @@ def test_arguments_are_checked() -> None:
     with pytest.raises(TypeError, match="incompatible constructor arguments"):
         rpc.MPIRpcBackendOptions(rpc_timeout=timedelta(0))
     assert not rpc._is_current_rpc_agent_set()
+
+
+def test_a_world_that_ids_have_no_room_for_is_refused() -> None:
+    class Huge:
+        Get_size, Get_rank = staticmethod(lambda: 20_000_000), staticmethod(lambda: 0)
+
+    for size in (17_000_000, None):
+        with pytest.raises(RuntimeError, match=r"at most 16,777,216 workers.* would have (17|20),000,000"):
+            check_place(0, size, Huge())
 
 
 def test_uninitialised_use_is_an_error() -> None:

@@ -1,6 +1,6 @@
 """Lent memory: the sender of a large array copies it into shared memory, which the receiver on its host then uses as the array.
 
-So an array is copied once, by one process, without a system call, and its receiver waits for nobody. This is faster than
+So an array is copied once, by one process, without a system call, and its receiver need not wait. This is faster than
 copying between processes if no core is idle.
 
 The memory of a process, the *lender*, is a memfd, which a *borrower* opens through `/proc/PID/fd` (as in `slots.py`, and with
