@@ -26,7 +26,7 @@ class ProcessContext:
 
     @property
     def sentinels(self) -> dict[int, int]:
-        """A dict from the rank of each process on this host to a file descriptor that becomes ready when the process ends."""
+        """A dict to the rank of each process on this host, from a file descriptor that becomes ready when the process ends."""
         return {process.sentinel: rank for rank, process in enumerate(self.processes)}
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:

@@ -244,7 +244,10 @@ def _powers(x: Tensor, count: int) -> Tensor:
 
 
 def rising_vander(x: Tensor, N: int | None = None) -> Tensor:
-    """The Vandermonde matrix in the form of `linalg.vander`: increasing powers, of vectors in the last dimension."""
+    """The Vandermonde matrix of a vector: element (i, j) is `x[i] ** j`, with `N` columns (default: the length of `x`).
+
+    `x` may have dimensions before the last one, which are batches.
+    """
     need_tensors("linalg_vander", x=x)
     if N is not None and N <= 1:
         raise RuntimeError("N must be greater than 1.")

@@ -33,7 +33,7 @@ class ProcessGroup:
 
     A *global rank* is a rank in the default group, a *group rank* the place of the same process in this group. `comm` is
     the group's private MPI communicator, `ranks` the list of global ranks, `timeout` (a `timedelta`) that of its
-    operations, `name` and `desc` texts for error messages.
+    operations, `name` its name and `desc` a description, both for messages.
     """
 
     def __init__(self, comm: Any, ranks: list[int], timeout: timedelta, name: str, desc: str) -> None:

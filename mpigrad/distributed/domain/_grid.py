@@ -176,7 +176,7 @@ class Layout:
 
     @property
     def local(self) -> tuple[Any, ...]:
-        """A tuple of slices, the place of this rank's block in the global array: `array[layout.local]` is the block."""
+        """An index, the place of this rank's block in the global array: `array[layout.local]` is the block."""
         return (..., *(slice(start, stop) for start, stop in self.boxes[self.group.rank()]))
 
     def is_partition(self) -> bool:

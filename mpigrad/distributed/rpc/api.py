@@ -1,6 +1,4 @@
-"""The public functions of RPC. They may be called from any thread; while `rpc_sync` waits, its thread serves calls of other
-workers.
-"""
+"""The public functions of RPC. They may be called from any thread; while `rpc_sync` waits, its thread receives messages."""
 
 from __future__ import annotations
 
