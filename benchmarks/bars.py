@@ -91,6 +91,8 @@ BARS = (
     faster("context, forward and backward of one remote add", "backward.remote_add", 8.0),
     faster("backward(retain_graph=True) over one hop", "backward.retained", 8.0),
     faster("training loop of six remote adds and an RRef", "backward.training_loop", 8.0),
+    faster("remote add with backward, two ranks calling each other at once", "mutual.remote_add", 8.0),
+    faster("nine nested calls between two ranks, forward and backward", "mutual.bounce_9", 8.0),
     faster("chain of 8 nested hops over 4 ranks", "nested.chain_of_8", 5.0),
     faster("4 ranks, each server and trainer at once", "four_ranks.trainers", 4.0),
     faster("empty rpc_sync with 4 ranks alive", "four_ranks.pair", 10.0),

@@ -12,7 +12,7 @@ from benchmarks.scaling.simulate import RESULTS as SIMULATED
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 DRAWN = ("calls from one worker to each", "call to a group", "group: backward", "group: release", "an RRef to all workers",
-         "shutdown")  # fmt: skip
+         "shutdown", "loss of a worker")  # fmt: skip
 
 
 def simulated(phases: list[dict[str, Any]]) -> dict[str, dict[int, float]]:

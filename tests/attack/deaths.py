@@ -546,7 +546,7 @@ def summary(jobs: list[dict[str, Any]]) -> dict[str, Any]:
         "stopped": sum(job["deaths"].get("stop", 0) for job in jobs),
         "links_cut": sum(job["deaths"].get("cut", 0) for job in jobs),
     }
-    for name in jobs[0]["times"] if jobs else ():
+    for name in dict.fromkeys(name for job in jobs for name in job["times"]):
         times = [each * 1e3 for job in jobs for each in job["times"].get(name, ())]
         if times:
             middle, worst = statistics.median(times), max(times)

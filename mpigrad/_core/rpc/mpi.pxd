@@ -6,7 +6,7 @@ from mpigrad._core.rpc.frames cimport Direct, flags_of, kind_of, transfers_of
 from mpigrad._core.rpc.transport cimport Transport, origin_of, transfer_sizes
 
 cdef class Offers:
-    cdef public object _transport
+    cdef public object _transport, _mark
     cdef public bint _willing, _offering, _lending
     cdef public set _declining, _accepting
     cdef public dict _recognised, _known, out

@@ -120,6 +120,7 @@ class Offers:
         self._willing = way != "mpi" and cross_memory.CAN  # whether to accept offers
         self._lending = self._willing and (way == "lend" or (way == "auto" and transport.oversubscribed))
         self._offering = self._willing
+        self._mark = object()  # marks what was lent by this transport
         self._declining: set[int] = set()  # ranks that have declined
         self._accepting: set[int] = set()  # ranks that have accepted an offer, and so can open files of this process
         self._recognised: dict[int, bytes] = {}  # rank -> token of its process, if this one may write to its memory; b"" if not
@@ -164,7 +165,7 @@ class Offers:
         made: dict[int, Any] = {}
         offered = bytearray(frame)
         for nth, _ in large:
-            block = None if own_lender is None else own_lender.lend(follow[nth], (id(self), dst))
+            block = None if own_lender is None else own_lender.lend(follow[nth], (self._mark, dst))
             if block is not None:
                 made[nth] = block
                 offered += _ARRAY.pack(nth, 0, block.index, block.offset)
@@ -214,7 +215,7 @@ class Offers:
         own = own_slots()
         own_lender = lender(own) if own is not None and dst in self._accepting else None
         if own_lender is not None:
-            own_lender.reclaim((id(self), dst))
+            own_lender.reclaim((self._mark, dst))
 
     def stop_offering(self, dst: int) -> None:
         """From now on send large arrays to this rank by MPI."""
