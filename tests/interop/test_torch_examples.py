@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.contestants import free_port
 from tests.test_docs import run
 
 pytest.importorskip("sklearn", reason="the examples train on scikit-learn's digits")
@@ -68,7 +69,8 @@ rpc.shutdown()
 
 
 def test_the_examples_on_torchs_own_rpc(tmp_path: Path) -> None:
-    output = run(PROGRAM, 2, tmp_path, RPC="torch", PYTHONPATH=f"{EXAMPLES}:{EXAMPLES.parent}")
+    address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}  # by default all jobs of a host share one port
+    output = run(PROGRAM, 2, tmp_path, RPC="torch", PYTHONPATH=f"{EXAMPLES}:{EXAMPLES.parent}", **address)
     served, passed = ([float(each) for each in line.split()] for line in re.findall("losses (.*)", output))
     assert served == near(torch_parameter_server.train_alone(1, steps=4, batch=8))
     assert passed == near(torch_pipeline.train(torch_pipeline.Whole(), steps=4, batch=8, quiet=True))
