@@ -24,15 +24,16 @@ types: env-ompi  ## mypy; stubs, and what users' type checkers see
 	$(OMPI)/bin/mypy
 	$(PLAIN) $(OMPI)/bin/python tools/check_types.py
 
+# three processes on two cores: many tests wait for a process, a timer or the disk
 test-serial: compile  ## tests on one rank
-	$(COMPILED) $(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests --ignore=tests/oracle
+	$(COMPILED) $(OMPI)/bin/python $(PYTEST) -n 3 -m "not mpi and not gpu" tests --ignore=tests/oracle
 
 # Without compiled modules the package must do the same: the tests of what is compiled, on one rank and on two. The rank tests of
 # all else (process groups, domains, pipelines, checkpoints, examples) run compiled only.
 test-plain: env-ompi  ## the tests of what is compiled and the doctests, in plain Python
-	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 2 -m "not mpi and not gpu" tests/distributed tests/autograd tests/futures tests/sparse tests/optim \
+	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 3 -m "not mpi and not gpu" tests/distributed tests/autograd tests/futures tests/sparse tests/optim \
 	  tests/process tests/tensor
-	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 2 --doctest-modules mpigrad
+	$(PLAIN) $(OMPI)/bin/python $(PYTEST) -n 3 --doctest-modules mpigrad
 	$(PLAIN) tools/mpirun.sh $(OMPI) 2 300 $(PYTEST) --with-mpi -m "mpi and not gpu" $(COMPILED_PARTS)
 COMPILED_PARTS := tests/attack tests/distributed/autograd tests/distributed/rpc tests/distributed/optim tests/distributed/nn \
   tests/sparse tests/watchdog
