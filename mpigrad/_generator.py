@@ -129,13 +129,17 @@ class Generator:
             return philox.uniform(self.words(2 * count if kind.itemsize == 8 else count), kind)
 
     def normal(self, count: int, kind: np.dtype) -> Any:
-        """`count` numbers of the standard normal distribution."""
+        """The next `count` numbers of the standard normal distribution, as a one-dimensional array (of NumPy, or of CuPy on a
+        GPU) on this generator's device. `kind` is its dtype, float32 or float64.
+        """
         even = count + count % 2
         with on_device(self._place):
             return philox.normal(self.words(2 * even if kind.itemsize == 8 else even), kind)[:count]
 
     def integers(self, count: int, low: int, high: int) -> Any:
-        """`count` random 64-bit integers in [low, high)."""
+        """The next `count` random integers in [low, high), as a one-dimensional array (of NumPy, or of CuPy on a GPU) of int64 on
+        this generator's device.
+        """
         with on_device(self._place):
             return self._integers(count, low, high - low)
 

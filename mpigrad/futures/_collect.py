@@ -51,7 +51,10 @@ def collect_all(futures: Iterable[Future]) -> Future:
 
 
 def wait_all(futures: Iterable[Future]) -> list[Any]:
-    """Wait, without a limit, for every future and return the list of their values; raise the first error (see `collect_all`).
+    """Wait, without a limit, for every future and return the list of their values.
+
+    If a remote call or a callback of `then` fails, its error is raised at once. Errors given by `set_exception` are raised when
+    all futures are complete: that of the first such future in the list (see `collect_all`).
 
     >>> from mpigrad.futures import Future, wait_all
     >>> a = Future(); a.set_result(3)

@@ -271,9 +271,9 @@ def sendrecv(tensor: Tensor, buffer: Tensor, dst: int, src: int, group: Any = No
 def join(tensor: Tensor, *tokens: Tensor) -> Tensor:
     """Return a copy of `tensor`, usually the loss, that also depends on `tokens`.
 
-    Tokens are the empty tensors that the differentiable `send` returns, and `wait` of `isend`. A backward pass from the result
-    also waits for the gradients of the tensors that were sent. Without `join`, a rank that sends a tensor and does not use it
-    for its own loss would never receive the gradient of that tensor: `send` has an example on two ranks.
+    Tokens are the empty tensors that the differentiable `send` returns, or `wait` of the work that `isend` returned. A backward
+    pass from the result also waits for the gradients of the tensors that were sent. Without `join`, a rank that sends a tensor
+    and does not use it for its own loss would never receive the gradient of that tensor: `send` has an example on two ranks.
 
     >>> import mpigrad, mpigrad.distributed.nn.functional as F
     >>> loss, token = mpigrad.tensor(2.0), mpigrad.empty(0)

@@ -165,8 +165,8 @@ def init_process_group(
     Args:
         timeout: a `timedelta`: how long this call and each operation of the group may wait, by default 30 minutes; after it
             a RuntimeError is raised.
-        world_size: the number of ranks, by default all ranks of the job. With a smaller number, the first ranks form the group,
-            and no other rank may call this.
+        world_size: the number of ranks, by default all ranks of the job that are not spares. With a smaller number, the first
+            ranks form the group, and no other rank may call this.
         rank: MPI's rank of this process. It need not be given; another number raises a ValueError.
         group_name: a name of the group, "0" by default.
         pg_options: an object whose attribute `device_transfers` says how tensors on GPUs are passed to MPI (see

@@ -48,7 +48,8 @@ class _JoinConfig(NamedTuple):
 class Joinable(ABC):
     """Base class of objects that run collectives in each iteration and can be used in a `Join`.
 
-    It must call `Join.notify_join_context(self)` before these collectives.
+    A subclass must call `super().__init__()` in its constructor, define the method `join_hook` and the properties `join_device`
+    and `join_process_group`, and call `Join.notify_join_context(self)` in each iteration before its collectives.
     """
 
     _join_config: _JoinConfig
