@@ -130,7 +130,7 @@ class Generator:
 
     def normal(self, count: int, kind: np.dtype) -> Any:
         """The next `count` numbers of the standard normal distribution, as a one-dimensional array (of NumPy, or of CuPy on a
-        GPU) on this generator's device. `kind` is its dtype, float32 or float64.
+        GPU) on this generator's device. `kind` is its dtype: float16, 32 or 64.
         """
         even = count + count % 2
         with on_device(self._place):
