@@ -1,7 +1,5 @@
 """Run make targets one after another, continue after a failure, and end with a summary: tools/stages.py TARGET...
 
-TARGET+TARGET runs targets at the same time.
-
 Logs of continuous integration are truncated at the front, so the ends of failed stages are repeated last. A stage that this
 machine cannot run prints a line that begins with "left out:", which the summary repeats.
 """
@@ -11,13 +9,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,8 +22,6 @@ STAGE_SECONDS = 900
 LOGS = Path("build/stages")
 NOISE = re.compile(r"^(\s*|make(\[\d+\])?: .*|-+)$")
 LEFT_OUT = "left out:"
-PRINTING = threading.Lock()
-RUNNING: set[subprocess.Popen[str]] = set()
 
 
 class Result(NamedTuple):
@@ -43,22 +38,10 @@ class Result(NamedTuple):
         return {0: "ok", -signal.SIGALRM: "TIMED OUT"}.get(self.code, f"FAILED ({self.code})")
 
 
-def run(names: list[str], seconds: float) -> list[Result]:
-    """Run make targets at the same time; the output of one alone is shown as it is printed, that of several when each ends."""
-    print(f"\n==== {', '.join(names)}", flush=True)
-    if len(names) == 1:
-        return [_run(names[0], seconds, live=True)]
-    with ThreadPoolExecutor(len(names)) as threads:
-        try:
-            return list(threads.map(lambda name: _run(name, seconds, live=False), names))
-        except BaseException:  # Ctrl-C reaches this thread alone
-            for process in tuple(RUNNING):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
-
-
-def _run(name: str, seconds: float, live: bool) -> Result:
-    start = time.monotonic()
+def run(name: str, seconds: float) -> Result:
+    """Run one make target, with its output on the screen and in a log file."""
+    print(f"\n==== {name}", flush=True)
+    start, used = time.monotonic(), _processor_seconds()
     command = [os.environ.get("MAKE", "make"), "--no-print-directory", name]
     with open(LOGS / f"{name}.log", "w") as log:
         process = subprocess.Popen(
@@ -69,42 +52,39 @@ def _run(name: str, seconds: float, live: bool) -> Result:
             errors="replace",
             start_new_session=True,
         )
-        code, processor = _follow(process, log, seconds, live)
-    result = Result(name, code, time.monotonic() - start, processor, _left_out(name))
-    with PRINTING:
-        if not live:
-            sys.stdout.write((LOGS / f"{name}.log").read_text(errors="replace"))
-        print(f"==== {name}: {result.verdict}, {result.seconds:.1f} s", flush=True)
+        code = _follow(process, log, start + seconds)
+    result = Result(name, code, time.monotonic() - start, _processor_seconds() - used, _left_out(name))
+    print(f"==== {name}: {result.verdict}, {result.seconds:.1f} s", flush=True)
     return result
 
 
-def _follow(process: subprocess.Popen[str], log, seconds: float, live: bool) -> tuple[int, float]:
-    """Copy the output until the process ends; kill its process group after the deadline. Returns exit code and CPU seconds."""
-    timed_out = threading.Event()
+def _processor_seconds() -> float:
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
 
-    def expire() -> None:
-        timed_out.set()
+
+def _follow(process: subprocess.Popen[str], log, deadline: float) -> int:
+    """Copy the output until the process ends; kill its process group after the deadline."""
+    timed_out = False
+
+    def expire(signum: int, frame: object) -> None:
+        nonlocal timed_out
+        timed_out = True
         os.killpg(process.pid, signal.SIGKILL)
 
-    timer = threading.Timer(seconds, expire)
-    timer.daemon = True
-    timer.start()
-    RUNNING.add(process)
+    signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, max(0.1, deadline - time.monotonic()))
     try:
         for line in process.stdout or ():
-            if live:
-                sys.stdout.write(line)
-                sys.stdout.flush()
+            sys.stdout.write(line)
+            sys.stdout.flush()
             log.write(line)
-        # until here the process is not reaped, so that its group cannot be somebody else's
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        code = process.wait()
     finally:
-        timer.cancel()
-        RUNNING.discard(process)
-        if process.returncode is None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-    return -signal.SIGALRM if timed_out.is_set() else process.returncode, used.ru_utime + used.ru_stime
+    return -signal.SIGALRM if timed_out else code
 
 
 def _left_out(name: str) -> str:
@@ -120,16 +100,17 @@ def repeat_failure(result: Result, lines: int) -> None:
     sys.stdout.writelines(tail)
 
 
-def summarise(results: list[Result], elapsed: float) -> None:
+def summarise(results: list[Result]) -> None:
     """Print one line for each stage."""
     print("\n==== summary")
     for result in results:
         print(f"  {result.name:<14} {result.seconds:7.1f} s {result.processor:7.1f} CPU-s  {result.verdict}")
+    total = sum(result.seconds for result in results)
     processor = sum(result.processor for result in results)
     failed = [result.name for result in results if result.code]
     left = [result.name for result in results if result.left_out and not result.code]
     verdict = "FAILED: " + ", ".join(failed) if failed else "ok, but for " + ", ".join(left) if left else "ok"
-    print(f"  {'total':<14} {elapsed:7.1f} s {processor:7.1f} CPU-s  {verdict}", flush=True)
+    print(f"  {'total':<14} {total:7.1f} s {processor:7.1f} CPU-s  {verdict}", flush=True)
 
 
 def main() -> int:
@@ -143,12 +124,11 @@ def main() -> int:
     # make puts its own flags and job server in the environment; the stages are separate makes
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
         os.environ.pop(name, None)
-    start = time.monotonic()
-    results = [result for group in args.stages for result in run(group.split("+"), args.seconds)]
+    results = [run(name, args.seconds) for name in args.stages]
     failed = [result for result in results if result.code]
     for result in failed:
         repeat_failure(result, max(40, args.lines // len(failed)))
-    summarise(results, time.monotonic() - start)
+    summarise(results)
     return 1 if failed else 0
 
 

@@ -14,9 +14,6 @@ MAKEFILE = """
 fine: ; @echo all is well
 broken: ; @echo something is wrong; exit 3
 away: ; @echo 'left out: no compiler'
-first: ; @touch first; for i in $$(seq 200); do [ -e second ] && exit; sleep 0.1; done; exit 4
-second: ; @touch second; for i in $$(seq 200); do [ -e first ] && exit; sleep 0.1; done; exit 4
-busy: ; @python3 -c 'import time; any(time.process_time() > 0.5 for _ in iter(int, 1))'
 slow: ; @sleep 30
 """
 
@@ -54,19 +51,6 @@ def test_what_was_left_out_is_said_again(run) -> None:
     code, lines = run("fine", "away")
     assert code == 0
     assert verdicts(lines) == {"fine": "ok", "away": "left out: no compiler", "total": "ok, but for away"}
-
-
-def test_stages_of_a_group_run_at_the_same_time(run) -> None:
-    code, lines = run("first+second", "fine")
-    assert code == 0 and verdicts(lines) == {"first": "ok", "second": "ok", "fine": "ok", "total": "ok"}
-
-
-def test_each_stage_of_a_group_has_its_own_verdict_and_processor_time(run) -> None:
-    code, lines = run("fine+broken+busy")
-    assert code == 1
-    assert verdicts(lines) == {"fine": "ok", "broken": "FAILED (2)", "busy": "ok", "total": "FAILED: broken"}
-    used = {line.split()[0]: float(line.split()[3]) for line in lines[lines.index("==== summary") + 1 :]}
-    assert used["busy"] >= 0.5 and used["fine"] < used["busy"]
 
 
 def test_a_stage_that_takes_too_long_is_killed(run) -> None:

@@ -1,20 +1,16 @@
 # The stages of `make test`. Each can be run alone; tools/stages.py runs them all and collects the failures.
-STAGES := test-serial test-plain test-oracle test-mpi test-mpich test-mpis test-cuda
-# these use one core each, and much of the time the network or the disk
-FIRST := environments compile lint types docs-check
+STAGES := compile lint types test-serial test-plain test-oracle test-mpi test-mpich test-mpis docs-check test-cuda
 PYTEST := -m pytest -q --color=no -p no:cacheprovider
 # pytest cuts the lines of its summary at this width
 export COLUMNS = 160
 
 # Open MPI looks for networks of these two components for a second whenever a process starts, and the tests start hundreds of
 # processes. They serve RDMA networks, of which the tests use none.
-$(STAGES) $(FIRST): export OMPI_MCA_btl ?= ^uct,ofi
+$(STAGES): export OMPI_MCA_btl ?= ^uct,ofi
 
-.PHONY: test $(STAGES) $(FIRST)
-empty :=
-space := $(empty) $(empty)
+.PHONY: test $(STAGES)
 test:  ## every check: lint, types, serial, oracle, MPI (Open MPI and MPICH), docs, emulated GPUs
-	@$(PYTHON) tools/stages.py $(subst $(space),+,$(FIRST)) $(STAGES)
+	@$(PYTHON) tools/stages.py environments $(STAGES)
 
 lint: env-ompi  ## ruff, shellcheck
 	$(OMPI)/bin/ruff check .
@@ -51,7 +47,7 @@ test-mpi: compile  ## tests on 4 ranks of Open MPI; of data parallelism, domains
 PARALLEL := tests/nn/parallel tests/distributed/domain tests/distributed/pipelining
 
 docs-check: env-ompi  ## links and examples of the documentation, and the site without a warning
-	$(PLAIN) $(OMPI)/bin/python tools/docs.py build/docs
+	$(OMPI)/bin/python tools/docs.py build/docs
 
 test-mpich: env-mpich compile  ## tests on 4 ranks of MPICH, and a stopped rank
 	$(COMPILED) $(MPICH)/bin/python $(PYTEST) tests/distributed/rpc/lost/test_deaths_of_ranks.py -k any_mpi
