@@ -424,7 +424,7 @@ class Converted(Node):
     adapter: Any
     memory: Any  # notices in-place changes by the framework
     origin: Any
-    used = False  # whether this process has made one: otherwise nobody looks for them
+    used = False  # whether this process has made such a node; if not, graphs are not searched for them
 
     def __init__(self, adapter: Any, origin: Any, memory: Any) -> None:
         Converted.used = True

@@ -1,4 +1,4 @@
-"""Deaths at any time: another process kills or stops ranks of a job, whatever they do at this moment.
+"""An attack by deaths: the parent process kills or stops ranks of running jobs at random moments.
 
     python -m tests.attack.deaths --kills 200
     python -m tests.attack.deaths --kills 200 --seconds 400 --keep build/deaths.jsonl   # again and again, until all are done
@@ -9,7 +9,7 @@ process sends the signals. It reads in a file what the ranks do, so it can choos
 
     work         each rank makes calls, transfers, RRefs and passes with random others; some ranks are idle, and only answer
     collectives  the same, and another thread of each rank sums over all ranks, and shrinks the group after a death
-    idle         nobody sends anything
+    idle         no rank sends a message
     init         the signals arrive during `init_rpc`, which must then succeed on all survivors, or raise on all of them
 
 In the first two kinds, some ranks die during `shutdown`. A call to a dead worker must fail with WorkerLostError, which names it,

@@ -108,6 +108,9 @@ class Transport:
     def abandon(self, rank: int, ended: bool) -> None:
         """End all transfers with a lost rank, and send it nothing from now on. `ended`: its process has ended."""
 
+    def look_for_losses(self) -> None:
+        """Report lost ranks that the system knows of and no receive has reported, if `reports_losses`."""
+
     def world_rank(self, rank: int) -> int:
         """Return the rank in the whole job (COMM_WORLD) of the process that is `rank` here."""
         return rank

@@ -62,16 +62,7 @@ def export(fn: Any) -> Any:
 
 
 def script_method(fn: Any) -> Any:
-    """Decorator of a method of a `ScriptModule` that is to be compiled; other methods remain Python.
-
-    >>> import mpigrad
-    >>> class Twice(mpigrad.jit.ScriptModule):
-    ...     @mpigrad.jit.script_method
-    ...     def forward(self, x):
-    ...         return x + x
-    >>> Twice()(mpigrad.ones(2)).tolist()
-    [2.0, 2.0]
-    """
+    """Decorator of a method of a `ScriptModule` that is to be compiled; other methods remain Python (example: `ScriptModule`)."""
     return _marked(fn, "script_method")
 
 

@@ -30,7 +30,6 @@ from mpigrad._process.survival import survive
 from .._protocol import extensions
 from .._protocol.lost import BY_EXIT, BY_SILENCE
 from .._protocol.message import MessageType
-from .._transport.mpi_surviving import SurvivingTransport
 from .lost import lose, tell_all
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class Heartbeat:
         """Do one step and schedule the next: send a heartbeat to the next worker, and check the previous one."""
         agent = self._agent
         agent.after(self._step, self.beat)  # first: an error below must not end the heartbeats
-        if isinstance(agent.transport, SurvivingTransport):
+        if agent.transport.reports_losses:
             with agent.progress.queue.lock:  # transports are used under it only
                 agent.transport.look_for_losses()
         if len(agent.workers) < 2 or agent.rank not in agent.workers:

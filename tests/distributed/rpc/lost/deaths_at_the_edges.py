@@ -150,7 +150,7 @@ def world_of_survivors() -> None:
 
 
 def again() -> None:
-    """Nobody dies. Each start must not see late messages of earlier ones, with the same communicator."""
+    """No rank dies. All starts use one communicator: late messages of one must not be received by the next."""
     for number in range(30):
         start()
         assert rpc.rpc_sync((world.rank + 1) % world.size, abs, args=(-number,)) == number

@@ -92,7 +92,7 @@ def test_each_worker_sends_few_messages_in_shutdown(monkeypatch: pytest.MonkeyPa
 
 
 def test_shutdown_ends_when_workers_die_that_have_to_pass_the_news_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In jobs that survive deaths: worker0, worker1 and worker9 tell nobody below them in the tree that all may leave."""
+    """worker0, worker1 and worker9 do not pass on that all may leave, as if they had died; in jobs that survive deaths."""
     monkeypatch.setattr(shutdown, "FAN_OUT", 2)
     monkeypatch.setattr(MemoryTransport, "reports_losses", True)
     sent: Counter[tuple[int, int]] = Counter()
