@@ -215,17 +215,9 @@ class TorchAdapter(TensorAdapter):
                     found[place] = node.received.gradient(found[place], create)
         return found
 
-    def from_ours(self, tensor: Any) -> Any:
-        from . import _torch_graphs  # which needs this module
-
-        return _torch_graphs.from_ours(tensor)
-
-    def run_backward(
-        self, roots: Sequence[Any], grads: Sequence[Any], targets: Sequence[Any] | None, keep: bool, create: bool
-    ) -> list[Any]:
-        from . import _torch_graphs
-
-        return _torch_graphs.run_backward(roots, grads, targets, keep, create)
+    # Set by `_torch_graphs.py`, which makes the first converted tensor: it is above this module, which must not import it.
+    from_ours: Any
+    run_backward: Any
 
     def leaf_gradient(self, grad: Any, leaf: Any, create: bool) -> Any:
         if type(grad) is np.ndarray:

@@ -27,7 +27,7 @@ from .._core.node import AccumulateGrad, Converted, DiscardGrad, Edge, Node, edg
 from .._graph.grad_mode import MODE
 from .._graph.namespace import DIFF, RAW
 from .._tensor import Tensor
-from ._torch import Ours, SharedMemory, elements, recv_node
+from ._torch import Ours, SharedMemory, TorchAdapter, elements, recv_node
 from ._torch import from_torch as from_torch
 
 
@@ -185,20 +185,20 @@ class FromOurs(torch.autograd.Function):
 
 
 # -- passes ------------------------------------------------------------------------------------------------------------
-def from_ours(tensor: Tensor) -> Any:
+def from_ours(adapter: Any, tensor: Tensor) -> Any:
     """The implementation of `TensorAdapter.from_ours`. It is recorded even if this thread is in `no_grad` or inference mode."""
     with torch.inference_mode(False), torch.enable_grad():
         return recorded(tensor, plain_of(tensor._array))
 
 
 def run_backward(
-    roots: Sequence[Any], grads: Sequence[Any], targets: Sequence[Any] | None, keep: bool, create: bool
+    adapter: Any, roots: Sequence[Any], grads: Sequence[Any], targets: Sequence[Any] | None, keep: bool, create: bool
 ) -> list[Any]:
     """The implementation of `TensorAdapter.run_backward`."""
     if not all(isinstance(each, Tensor) for each in roots):
         raise RuntimeError("a backward pass into a graph of torch must start at tensors, not at a GradientEdge")
     given = [to_torch(each) if create else plain_of(each) for each in grads]
-    starts = [from_ours(root) for root in roots]
+    starts = [from_ours(adapter, root) for root in roots]
     if targets is None:
         torch.autograd.backward(starts, given, keep, create)
         return []
@@ -218,3 +218,6 @@ def _input_of(target: Any) -> Any:
             "tensors"
         )
     return end_of(edge[0]).tensors[0]
+
+
+TorchAdapter.from_ours, TorchAdapter.run_backward = from_ours, run_backward

@@ -63,7 +63,8 @@ def test_a_few_seconds_of_the_attack(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*deaths.os.environ]:
         if name not in clean_environment():
             monkeypatch.delenv(name)
-    job = deaths.one_job(seed=1, size=4, kind="collectives", stops="")
+    # not "collectives": Open MPI 5.0.11 can crash if a rank dies while others shrink a group (guides/recovering.md)
+    job = deaths.one_job(seed=1, size=4, kind="work", stops="")
     assert job["deaths"] == {"kill": 2} and job["times"]["kill lost"] and job["times"]["kill error"]
 
 
